@@ -1,0 +1,48 @@
+"""JPEG region decoding without the GIL. One `dts_jpeg` per worker.
+
+Whatever library was found at import (docs/architecture.md) stands behind these functions; with the
+simplejpeg fallback `jpeg_start` takes the GIL and decodes the whole picture.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef extern from "dts/decode/jpeg.h" nogil:
+    ctypedef struct dts_jpeg:
+        pass
+
+    ctypedef struct dts_jpeg_info:
+        int32_t width
+        int32_t height
+        int32_t components      # 1 grey, 3 colour, 4 CMYK or YCCK
+        int32_t mcu_width       # pixels
+        int32_t mcu_height
+        int32_t progressive
+
+
+# A decoder, or NULL when memory ran out.
+cdef dts_jpeg *jpeg_new() noexcept nogil
+cdef void jpeg_free(dts_jpeg *j) noexcept nogil
+
+# Read the header of the picture in data[0:size]. DTS_OK, or DTS_BAD_IMAGE / DTS_TOO_LARGE.
+cdef int jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
+                     dts_jpeg_info *info) noexcept nogil
+
+# After jpeg_header: begin to decode rows [y, y + h) and at least columns [x, x + w), as 3 channels RGB or
+# as 1 channel grey. *row_x, *row_w: the columns that each row will really hold (whole MCUs; a row has
+# row_w * channels bytes). Pixels are equal, bit for bit, to those of a full decode.
+cdef int jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,
+                    int *row_x, int *row_w) noexcept nogil
+
+# The next n rows of the region, into rows[0..n-1].
+cdef int jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n) noexcept nogil
+
+# Done with this picture, whether or not all rows were read. Reads nothing more than libjpeg must.
+# Returns DTS_OK, or DTS_BAD_IMAGE when what was read proved damaged (missing data, lost restart marker).
+cdef int jpeg_stop(dts_jpeg *j) noexcept nogil
+
+# Why the last call failed, in words; never NULL. Valid until the next call.
+cdef const char *jpeg_reason(dts_jpeg *j) noexcept nogil
+
+# Harmless warnings of the last picture (end marker missing with all pixels there, stray bytes).
+cdef int64_t jpeg_warnings(dts_jpeg *j) noexcept nogil

@@ -1,0 +1,41 @@
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
+
+
+cdef extern from "dts/kernels/kernels.h" nogil:
+    ctypedef struct dts_norm:
+        float scale[4]
+        float bias[4]
+
+    ctypedef struct dts_filter:
+        int out
+        int taps
+        int first
+        int last
+        int32_t *start
+        int32_t *count
+        int16_t *weight
+
+    ctypedef struct dts_kernels:
+        const char *isa
+        void (*normalize_f32)(float *out, const uint8_t *src, size_t n, int c, int oc,
+                              const dts_norm *norm, int flip) noexcept nogil
+        void (*normalize_f16)(uint16_t *out, const uint8_t *src, size_t n, int c, int oc,
+                              const dts_norm *norm, int flip) noexcept nogil
+        void (*copy_u8)(uint8_t *out, const uint8_t *src, size_t n, int c, int oc,
+                        int flip) noexcept nogil
+        void (*resize_v)(int16_t *out, const uint8_t *const *rows, const int16_t *weight,
+                         int taps, size_t n) noexcept nogil
+        void (*resize_h_f32)(float *out, const int16_t *src, int origin, const dts_filter *f,
+                             int c, int oc, const dts_norm *norm, int flip) noexcept nogil
+        void (*resize_h_f16)(uint16_t *out, const int16_t *src, int origin, const dts_filter *f,
+                             int c, int oc, const dts_norm *norm, int flip) noexcept nogil
+        void (*resize_h_u8)(uint8_t *out, const int16_t *src, int origin, const dts_filter *f,
+                            int c, int oc, int flip) noexcept nogil
+
+
+# The C functions live in the module dts.kernels.kernels; other modules reach them through these,
+# so that one table and one choice serve all.
+cdef const dts_kernels *get_kernels() noexcept nogil
+cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
+                     int virtual_out, int out0, int out, int antialias) noexcept nogil
+cdef void filter_free(dts_filter *f) noexcept nogil
