@@ -7,6 +7,8 @@ cdef class Chain:
     cdef dts_op *ops
     cdef readonly int n
     cdef readonly tuple transforms
-    # All draws of one sample: out[0..n-1], in chain order. in: the picture's size in pixels.
-    cdef void draw(self, uint64_t seed, uint32_t epoch, int split, int view, int64_t id,
-                   int width, int height, dts_draw *out) noexcept nogil
+
+
+# All draws of one sample: out[0..n-1], in chain order. width, height: the picture's, in pixels.
+cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, int split, int view,
+                     int64_t id, int width, int height, dts_draw *out) noexcept nogil

@@ -9,6 +9,26 @@ from dts.transforms.op cimport MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, Op, dts_
 _KIND_NAMES = {OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_ERASE: "erase"}
 
 
+cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, int split, int view,
+                     int64_t id, int width, int height, dts_draw *out) noexcept nogil:
+    cdef int i, turn
+    cdef int w = width, h = height
+    cdef dts_stream s
+    # Carriers act on the finished picture, so they are drawn when its size is known.
+    for turn in range(2):
+        for i in range(n):
+            if (ops[i].kind == OP_GEOMETRY) != (turn == 0):
+                continue
+            s = dts_stream_open(seed, DTS_KIND_AUGMENT, split, view, ops[i].position, epoch, id)
+            out[i].kind = ops[i].kind
+            out[i].in_w = w
+            out[i].in_h = h
+            out[i].x = out[i].y = out[i].w = out[i].h = 0
+            ops[i].draw(&ops[i], &s, &out[i])
+            w = out[i].out_w
+            h = out[i].out_h
+
+
 cdef class Chain:
     """Transforms compiled in order.
 
@@ -39,25 +59,6 @@ cdef class Chain:
     def __dealloc__(self):
         free(self.ops)
 
-    cdef void draw(self, uint64_t seed, uint32_t epoch, int split, int view, int64_t id,
-                   int width, int height, dts_draw *out) noexcept nogil:
-        cdef int i, turn
-        cdef int w = width, h = height
-        cdef dts_stream s
-        # Carriers act on the finished picture, so they are drawn when its size is known.
-        for turn in range(2):
-            for i in range(self.n):
-                if (self.ops[i].kind == OP_GEOMETRY) != (turn == 0):
-                    continue
-                s = dts_stream_open(seed, DTS_KIND_AUGMENT, split, view, self.ops[i].position, epoch, id)
-                out[i].kind = self.ops[i].kind
-                out[i].in_w = w
-                out[i].in_h = h
-                out[i].x = out[i].y = out[i].w = out[i].h = 0
-                self.ops[i].draw(&self.ops[i], &s, &out[i])
-                w = out[i].out_w
-                h = out[i].out_h
-
     def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width, int height):
         """Return what is drawn for one sample, one dict for each transform.
 
@@ -78,7 +79,7 @@ cdef class Chain:
         """
         cdef dts_draw draws[MAX_OPS]
         cdef int i
-        self.draw(seed, epoch, split, 0, id, width, height, draws)
+        chain_draw(self.ops, self.n, seed, epoch, split, 0, id, width, height, draws)
         return [
             {
                 "transform": self.transforms[i],

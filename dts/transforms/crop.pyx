@@ -105,7 +105,7 @@ class RandomResizedCrop(Transform):
 
     is_random = True
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), *rest, antialias=True):
+    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), *rest, antialias=True):
         if isinstance(scale, (tuple, list)):
             if rest:
                 if len(rest) > 1:
@@ -113,7 +113,7 @@ class RandomResizedCrop(Transform):
                 antialias = rest[0]
         else:  # size, scale_min, scale_max, ratio_min, ratio_max
             given = [scale, *([] if isinstance(ratio, (tuple, list)) else [ratio]), *rest]
-            defaults = [0.08, 1.0, 3 / 4, 4 / 3]
+            defaults = [0.08, 1.0, 3.0 / 4.0, 4.0 / 3.0]
             if len(given) > 4:
                 raise ValueError("RandomResizedCrop takes at most four numbers after size")
             numbers = [*given, *defaults[len(given):]]
