@@ -97,7 +97,7 @@ cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil
         n = min(first + count - f.next_row, f.ring_rows)
         for k in range(n):
             target[k] = s.ring + ((f.next_row + k) % f.ring_rows) * f.stride
-        status = jpeg_rows(s.jpeg, <const uint8_t **> target, n)
+        status = jpeg_rows(s.jpeg, target, n)
         if status != DTS_OK:
             return status
         f.next_row += n
