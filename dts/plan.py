@@ -101,7 +101,7 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
     order, window = _order(setup, name)
     reader = BlockReader(
         file,
-        split=config.split,
+        split=name,
         mode=modes[name],
         order=order,
         window=window,
@@ -111,7 +111,7 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
         bad=bad,
     )
     chain = Chain(ops)
-    pipeline = SplitPipeline(reader, chain, config)
+    pipeline = SplitPipeline(reader, chain, config, file.paths, file.names)
     n_batches = pipeline.n_batches_of(len(file))
     if n_batches == 0 and len(file):
         pipeline.close()

@@ -5,8 +5,7 @@ batch holds does not depend on M. Threads live as long as the object and sleep b
 """
 
 cimport cython
-from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
@@ -30,7 +29,7 @@ from dts.transforms.chain cimport Chain
 
 import numpy as np
 
-from dts.errors import ClosedError, DtsError
+from dts.errors import ClosedError, from_status
 
 cdef enum:
     ON_ERROR_RAISE = 0
@@ -189,6 +188,10 @@ cdef class SplitPipeline:
         Compiled transforms.
     config : SplitConfig
         Everything else, checked before.
+    paths : sequence of str
+        The files of the set, for messages.
+    names : sequence of str, optional
+        Names of the samples by id, for messages.
 
     Raises
     ------
@@ -202,18 +205,22 @@ cdef class SplitPipeline:
     cdef readonly object reader
     cdef readonly object config
     cdef Chain chain
+    cdef list paths
+    cdef object names
     cdef TransferStation station
     cdef readonly bint closed
     cdef readonly bint running
     cdef int64_t n_batches
     cdef int64_t taken
 
-    def __cinit__(self, reader, Chain chain, config):
+    def __cinit__(self, reader, Chain chain, config, paths, names=None):
         cdef Shared *s
         cdef int k
         self.reader = reader
         self.config = config
         self.chain = chain
+        self.paths = list(paths)
+        self.names = names
         self.station = TransferStation(
             config.batch_size, config.sample_shape, config.dtype, config.label_dtype, config.prefetch,
             config.max_held,
@@ -222,7 +229,7 @@ cdef class SplitPipeline:
         self.workers = <Worker *> calloc(config.workers, sizeof(Worker))
         if s == NULL or self.workers == NULL:
             raise MemoryError("no memory for the preprocessing threads")
-        s.loader = (<dts_loader *> PyCapsule_GetPointer(reader.capsule, "dts_loader"))[0]
+        s.loader = (<dts_loader *> <uintptr_t> reader.address)[0]
         s.station = &self.station.c
         s.workers = config.workers
         s.batch_size = config.batch_size
@@ -395,9 +402,16 @@ cdef class SplitPipeline:
         return 0
 
     cdef object exception(self, const dts_error *e):
-        return self.reader.exception(
-            e.status, e.reason.decode("utf-8", "replace"), os_errno=e.os_errno, volume=e.volume, block=e.block,
-            sample=e.sample, id=e.id,
+        named = self.names is not None and e.id >= 0
+        return from_status(
+            e.status,
+            e.reason.decode("utf-8", "replace"),
+            os_errno=e.os_errno,
+            path=self.paths[e.volume] if e.volume >= 0 else None,
+            block=e.block,
+            sample=e.sample,
+            id=e.id,
+            name=self.names[e.id] if named else None,
         )
 
     def end(self):
