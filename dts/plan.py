@@ -9,7 +9,7 @@ from dts.config import LoadMode, NormMode, SplitConfig, SplitPlan
 from dts.errors import ConfigError, CorruptError
 from dts.format import DtsFile
 from dts.kernels import norm_constants
-from dts.loaders import BlockReader, available_memory, default_threads
+from dts.loaders import BlockReader, available_bytes, default_threads
 from dts.locate import find_files
 from dts.pipeline import SplitPipeline
 from dts.transforms import CenterCrop, Chain, RandomErasing, Resize
@@ -65,8 +65,10 @@ def _make(setup, files):
     _check_erase(setup, chains, channels)
     scale, bias = _norm(setup, channels)
     modes = _modes(setup, files)
-    workers = setup._preprocess_workers or default_threads()
-    loaders = setup._load_workers or max(1, min(4, default_threads() // 4))
+    cpus, why = default_threads()
+    workers = setup._preprocess_workers or cpus
+    loaders = setup._load_workers or max(1, min(4, cpus // 4))
+    _log.info("%d preprocessing and %d IO threads (%s)", workers, loaders, why)
     bad = {name: _verify(setup, file) for name, file in files.items()}
     splits = {}
     try:
@@ -254,13 +256,14 @@ def _norm(setup, channels):
 def _modes(setup, files):
     """FULLY or PARTIAL for each split."""
     need = sum(len(file.block_counts) * BLOCK for file in files.values())
-    have = available_memory()
+    have, why = available_bytes()
+    have = 1 << 62 if have is None else have
     mode = setup._mode
     if mode is LoadMode.AUTO:
         # A choice by memory must not change the order: only the storage differs.
         fits = need <= SHARE * have
         mode = LoadMode.FULLY if fits or setup._order == "global" else LoadMode.PARTIAL
-        _log.info("load mode %s: %d bytes needed, %d available", mode.name, need, have)
+        _log.info("load mode %s: %d bytes needed, %d available (%s)", mode.name, need, have, why)
     if mode is LoadMode.FULLY and need > have:
         raise ConfigError(
             f"fully_mode: the set takes {need / 2**30:.2f} GiB, this process may use {have / 2**30:.2f} GiB; "

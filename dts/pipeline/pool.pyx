@@ -366,7 +366,7 @@ cdef class SplitPipeline:
             The epoch was ended meanwhile.
         """
         cdef TransferStation t = self.station
-        cdef dts_batch *b
+        cdef dts_batch *b = NULL
         cdef dts_error error
         cdef Slot slot
         cdef int64_t rows, index = -1
@@ -405,7 +405,7 @@ cdef class SplitPipeline:
         named = self.names is not None and e.id >= 0
         return from_status(
             e.status,
-            e.reason.decode("utf-8", "replace"),
+            (<const char *> e.reason).decode("utf-8", "replace"),
             os_errno=e.os_errno,
             path=self.paths[e.volume] if e.volume >= 0 else None,
             block=e.block,
