@@ -4,16 +4,17 @@ import random
 
 import numpy as np
 import pytest
-from dts.export import packing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from dts.export import packing
 
 CAPACITY = 4096
 LIMIT = 12
 
 
 def slow_arrange(sizes, min_blocks, capacity, limit):
-    """The greedy steps one by one on lists of [number, space]; an empty list ends the work."""
+    """Take the greedy steps one by one on lists; an empty list ends the work."""
     rest = [[i, -(-s // 64) * 64] for i, s in enumerate(sizes)]
 
     def fits(item, block):
