@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dts.datasets.report import ScanReport, Skipped, printable
+from dts.datasets.report import EXAMPLES, ScanReport, Skipped, printable
 from dts.datasets.walk import Walk
 from dts.errors import DtsError
 
@@ -60,11 +60,11 @@ class Listing:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def name(self, i: int) -> bytes:
+    def name(self, i: int | np.integer) -> bytes:
         """Path of sample i below the root, with forward slashes."""
         return self._names[i]
 
-    def path(self, i: int) -> bytes:
+    def path(self, i: int | np.integer) -> bytes:
         """Path of sample i."""
         return os.path.join(self.root, self._names[i])
 
@@ -92,11 +92,10 @@ class _Names:
     def of(cls, walk: Walk) -> _Names:
         length = np.frombuffer(walk.lengths, np.uint16)
         start = np.cumsum(length, dtype=np.int64) - length
-        counts = np.diff(np.frombuffer(walk.first, np.int64))
-        folder = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        folder = np.repeat(np.arange(len(walk.folders), dtype=np.int32), walk.counts)
         return cls(walk.folders, walk.pool, folder, start, length)
 
-    def __getitem__(self, i: int) -> bytes:
+    def __getitem__(self, i: int | np.integer) -> bytes:
         start, folder = int(self.start[i]), self.folders[self.folder[i]]
         name = bytes(self.pool[start : start + int(self.length[i])])
         return folder + b"/" + name if folder else name
@@ -187,10 +186,7 @@ def list_pictures(
         order = names.order_by_file_name(order)
     labels, sizes = labels[order], np.frombuffer(walk.sizes, np.int64)[order]
     counts = np.bincount(labels, minlength=len(own))
-    warnings += [
-        f"class {printable(own[k])!r} (number {k}) holds no picture here"
-        for k in np.flatnonzero(counts == 0)
-    ]
+    warnings += _empty_classes(own, np.flatnonzero(counts == 0).tolist())
     report = ScanReport(
         root=os.fsdecode(top),
         dataset=dataset,
@@ -207,9 +203,8 @@ def _classes_of(
     walk: Walk, imagenet: bool, given: Sequence[bytes] | None
 ) -> tuple[list[bytes], NDArray[np.int32], list[str]]:
     """Class names by number, the number of each folder's class (-1: none), and warnings."""
-    counts = np.diff(np.frombuffer(walk.first, np.int64))
     class_of = [f.rpartition(b"/")[2] if imagenet else f.partition(b"/")[0] for f in walk.folders]
-    full = {name for name, count in zip(class_of, counts, strict=True) if count and name}
+    full = {name for name, count in zip(class_of, walk.counts, strict=True) if count and name}
     own = full if imagenet else set(class_of) - {b""}
     warnings = _lookalikes(own)
     names = sorted(own)
@@ -239,6 +234,14 @@ def _lookalikes(names: set[bytes]) -> list[str]:
     ]
 
 
+def _empty_classes(names: list[bytes], empty: list[int]) -> list[str]:
+    if not empty:
+        return []
+    first = ", ".join(f"{k} '{printable(names[k])}'" for k in empty[:EXAMPLES])
+    more = ", ..." if len(empty) > EXAMPLES else ""
+    return [f"{len(empty)} of {len(names)} classes hold no picture here: {first}{more}"]
+
+
 def _split_folder(root: bytes, split: str) -> bytes:
     """Return the half of ImageNet that a root holds: a folder called like the split, or itself."""
     inner = os.path.join(root, os.fsencode(split))
@@ -255,9 +258,8 @@ def _split_folder(root: bytes, split: str) -> bytes:
 
 def _refuse_whole_data_sets(walk: Walk) -> None:
     """Refuse a root whose only folders are `train`, `val` and the like, with classes in them."""
-    counts = np.diff(np.frombuffer(walk.first, np.int64))
     tops = {folder.partition(b"/")[0] for folder in walk.folders} - {b""}
-    depths = {f.count(b"/") for f, count in zip(walk.folders, counts, strict=True) if count}
+    depths = {f.count(b"/") for f, count in zip(walk.folders, walk.counts, strict=True) if count}
     if tops and all(name.lower() in SPLIT_FOLDERS for name in tops) and min(depths, default=0):
         halves = [printable(os.path.join(walk.root, name)) for name in sorted(tops)]
         raise ListingError(

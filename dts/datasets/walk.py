@@ -44,8 +44,8 @@ class Walk:
     ----------
     folders : list of bytes
         Folders entered, as paths below the root; the root is the empty path.
-    first : array of int64
-        Number of each folder's first picture; one more entry at the end.
+    counts : array of int64
+        Pictures in each folder.
     pool : bytearray
         The file names, one after the other.
     lengths, sizes : array of uint16, array of int64
@@ -57,7 +57,7 @@ class Walk:
         self.wanted = frozenset(wanted)
         self.skipped = skipped
         self.folders: list[bytes] = []
-        self.first = array("q", (0,))
+        self.counts = array("q")
         self.pool = bytearray()
         self.lengths = array("H")
         self.sizes = array("q")
@@ -129,7 +129,7 @@ class Walk:
         self.pool += b"".join([name for name, _ in pictures])
         self.lengths.extend([len(name) for name, _ in pictures])
         self.sizes.extend([size for _, size in pictures])
-        self.first.append(len(self.sizes))
+        self.counts.append(len(pictures))
         return below, linked
 
     def _lost(self, error: OSError, name: bytes) -> None:

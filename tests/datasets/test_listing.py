@@ -67,10 +67,7 @@ def test_folder_keeps_the_number_of_an_empty_class(tree):
     listing = list_pictures(tree(b"a/1.jpg", b"b/", b"c/1.jpg", b"d/notes.txt"))
     assert listing.classes == (b"a", b"b", b"c", b"d")
     assert listing.labels.tolist() == [0, 2]
-    assert listing.report.warnings == (
-        "class 'b' (number 1) holds no picture here",
-        "class 'd' (number 3) holds no picture here",
-    )
+    assert listing.report.warnings == ("2 of 4 classes hold no picture here: 1 'b', 3 'd'",)
 
 
 def test_imagenet_rules(tree):
@@ -125,7 +122,7 @@ def test_class_list(tree):
         b"b/1.jpg": 2,
         b"c/1.jpg": 0,
     }
-    assert listing.report.warnings == ("class 'a' (number 1) holds no picture here",)
+    assert listing.report.warnings == ("1 of 3 classes hold no picture here: 1 'a'",)
     with pytest.raises(ListingError, match="2 of its classes are not in the class list: b, c"):
         list_pictures(root, classes=[b"a"])
 
@@ -200,7 +197,7 @@ def test_report_text(tree):
         "  smallest class: c (0), largest: a (2)",
         "  left out: 1",
         "        1  ends in '.txt': b/notes.txt",
-        "  warning: class 'c' (number 2) holds no picture here",
+        "  warning: 1 of 3 classes hold no picture here: 2 'c'",
     ]
 
 
