@@ -91,7 +91,7 @@ def why_not_jpeg(data: bytes | bytearray, start: int = 0, stop: int | None = Non
     """Say what bytes are that do not begin like a JPEG file."""
     kind = kind_of(data, start)
     if kind is not None:
-        return f"is a {kind} file, not a JPEG"
+        return f"is a {kind} file, not a JPEG (levels 1-3 convert it)"
     stop = len(data) if stop is None else stop
     if stop - start < 4:
         return f"has {stop - start} bytes"
