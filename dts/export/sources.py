@@ -72,8 +72,9 @@ def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tup
         return found
 
     with ThreadPoolExecutor(READERS) as pool:
-        for found in in_order(pool, check, ((s,) for s in starts), 2 * READERS):
-            tick(min(CHECKED_AT_ONCE, n))
+        results = in_order(pool, check, ((s,) for s in starts), 2 * READERS)
+        for start, found in zip(starts, results, strict=True):
+            tick(min(CHECKED_AT_ONCE, n - start))
             yield from found
 
 
@@ -205,9 +206,7 @@ def _encoded(
             for results in in_order(executor, encode_files, tasks, 4 * jobs):
                 yield from results
         except BrokenProcessPool:
-            raise ExportError(
-                "a process that encodes pictures died, for want of memory?"
-            ) from None
+            raise ExportError("an encoding process died, perhaps for want of memory") from None
 
 
 def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | str]:
