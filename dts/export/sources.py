@@ -15,7 +15,7 @@ import numpy as np
 from dts.errors import ExportError
 from dts.export.blocks import Block, ReadError, pack_pictures, read_files
 from dts.export.errors import PictureError
-from dts.export.flow import in_order, processes
+from dts.export.flow import in_order, processes, stopped
 from dts.export.packing import Filler, shuffled
 from dts.export.pictures import Encoded, check_file, reencode
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
@@ -219,6 +219,8 @@ def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | s
     """
     results: list[tuple[Encoded, int] | str] = []
     for path in paths:
+        if stopped():
+            break
         try:
             with open(path, "rb") as file:
                 data = file.read()
