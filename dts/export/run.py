@@ -15,6 +15,7 @@ from dts.datasets.report import EXAMPLES, ScanReport, human_bytes, printable
 from dts.errors import ExportError
 from dts.export.packing import arrange, padded
 from dts.export.sources import (
+    MOST_READERS,
     READERS,
     BadSample,
     capacity,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from dts.export.sources import Filled
     from dts.format.header import Header
 
-NAMED_IN_ERROR = 5  # bad pictures an error names; when skipped all are in the result
+NAMED_IN_ERROR = 5  # bad pictures an error names
+NAMED_IN_RESULT = 20  # and the text of a result; `ExportResult.skipped` has them all
 
 
 class _Bar(tqdm):
@@ -74,7 +76,9 @@ class ExportResult:
         ]
         if self.skipped:
             lines.append(f"  could not be packed: {len(self.skipped):,}")
-            lines += [f"    {printable(name)}: {why}" for name, why in self.skipped]
+            named = self.skipped[:NAMED_IN_RESULT]
+            lines += [f"    {printable(name)}: {why}" for name, why in named]
+            lines += ["    ..."] * (len(self.skipped) > len(named))
         lines += [f"  warning: {text}" for text in self.warnings]
         return "\n".join(lines)
 
@@ -199,7 +203,8 @@ class Run:
                 num_classes=len(self.listing.classes),
             )
             self.output.require((plan.num_blocks + 1) * BLOCK_BYTES)
-            source = partial(stored_blocks, self.listing, plan, max(self.jobs, READERS))
+            readers = min(max(self.jobs, READERS), MOST_READERS)
+            source = partial(stored_blocks, self.listing, plan, readers)
             try:
                 return self._write(source)
             except BadSample as bad:

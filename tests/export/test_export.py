@@ -13,6 +13,7 @@ from dts.errors import ConfigError, ExportError
 from dts.export import export_dataset, export_folder
 from dts.export import sources as sources_module
 from dts.format.extension import Extension
+from dts.format.file import DtsFile
 from dts.format.header import read_header
 
 
@@ -53,6 +54,8 @@ def test_extension(photos, tmp_path, read, level):
         assert name.startswith(f"c{label}/")
         if level == 0:
             assert data == source
+    with DtsFile(path) as packed:
+        assert packed.verify().damaged == []
 
 
 def test_plain_has_no_extension(photos, tmp_path, read):
