@@ -142,7 +142,7 @@ class Run:
             header=header,
             report=self.listing.report,
             skipped=tuple(self.skipped),
-            warnings=tuple(self._warnings()),
+            warnings=tuple(self._warnings(header)),
         )
 
     def _bad_sizes(self) -> list[tuple[int, str]]:
@@ -240,12 +240,18 @@ class Run:
             desc=what, total=len(self.listing), unit=" pictures", disable=self.hide_progress
         )
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self, header: Header) -> list[str]:
         texts = {
             "not_jpeg": "files are no JPEGs, stored as they are",
             "no_end": "files have no JPEG end marker, perhaps cut short",
         }
         warnings = []
+        limit = MAX_PICTURES[self.level]
+        if header.num_blocks > 1 and header.num_samples > (header.num_blocks - 1) * limit:
+            warnings.append(
+                f"the pictures are so small that blocks are partly empty: at level {self.level} "
+                f"one holds {limit} at most"
+            )
         for kind, samples in self._notes.items():
             if samples:
                 names = ", ".join(printable(self.listing.name(i)) for i in samples[:EXAMPLES])
