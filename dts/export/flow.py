@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -12,15 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.synchronize import Event
 
 T = TypeVar("T")
-
-
-def allowed_cpus() -> int:
-    """Count the CPUs this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_order(
@@ -52,18 +45,31 @@ def in_order(
 
 @contextlib.contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
-    """Give a pool of `jobs` fresh processes; on the way out nothing more is started in it."""
+    """Give a pool of `jobs` fresh processes; on the way out they stop after what they are at."""
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
     pool = ProcessPoolExecutor(
-        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupt
+        jobs, mp_context=context, initializer=_begin_process, initargs=(stop,)
     )
     try:
         yield pool
     finally:
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C, which reaches every process of the terminal, to the parent."""
+_stop: Event | None = None  # in a process of `processes`: set when its work is not wanted
+
+
+def stopped() -> bool:
+    """Tell a task whether it may as well give up."""
+    return _stop is not None and _stop.is_set()
+
+
+def _begin_process(stop: Event) -> None:
+    global _stop
+    _stop = stop
+    # Ctrl-C reaches every process of the terminal; only the parent is to answer.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from dts.errors import ExportError
 from dts.export.blocks import Block, ReadError, pack_pictures, read_files
 from dts.export.errors import PictureError
-from dts.export.flow import in_order, processes
+from dts.export.flow import in_order, processes, stopped
 from dts.export.packing import Filler, shuffled
 from dts.export.pictures import Encoded, check_file, reencode
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from dts.datasets.listing import Listing
     from dts.export.packing import Arrangement
 
-READERS = 4  # threads that read ahead
+READERS = 4  # threads that read ahead, each a block of 16 MiB
+MOST_READERS = 16
 CHECKED_AT_ONCE = 256  # files a checking task looks at
 ENCODED_AT_ONCE = 8  # pictures an encoding task makes: what an interrupt has to wait for
 
@@ -72,8 +73,9 @@ def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tup
         return found
 
     with ThreadPoolExecutor(READERS) as pool:
-        for found in in_order(pool, check, ((s,) for s in starts), 2 * READERS):
-            tick(min(CHECKED_AT_ONCE, n))
+        results = in_order(pool, check, ((s,) for s in starts), 2 * READERS)
+        for start, found in zip(starts, results, strict=True):
+            tick(min(CHECKED_AT_ONCE, n - start))
             yield from found
 
 
@@ -205,9 +207,7 @@ def _encoded(
             for results in in_order(executor, encode_files, tasks, 4 * jobs):
                 yield from results
         except BrokenProcessPool:
-            raise ExportError(
-                "a process that encodes pictures died, for want of memory?"
-            ) from None
+            raise ExportError("an encoding process died, perhaps for want of memory") from None
 
 
 def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | str]:
@@ -220,6 +220,8 @@ def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | s
     """
     results: list[tuple[Encoded, int] | str] = []
     for path in paths:
+        if stopped():
+            break
         try:
             with open(path, "rb") as file:
                 data = file.read()
