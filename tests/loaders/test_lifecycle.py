@@ -66,7 +66,7 @@ def test_closed_readers_leave_nothing(make_set):
     gc.collect()
     threads, files = status("Threads:"), len(os.listdir("/proc/self/fd"))
     memory, space = status("VmRSS:"), status("VmSize:")
-    for _ in range(30):
+    for _ in range(15):
         once()
     assert status("Threads:") == threads
     assert len(os.listdir("/proc/self/fd")) == files
@@ -149,7 +149,7 @@ def test_ending_wakes_a_waiting_worker(mixed, end):
 
 def test_calls_from_many_threads_while_it_closes(mixed):
     """Workers, epochs and close() from everywhere at once: errors are fine, crashes are not."""
-    for _ in range(20):
+    for _ in range(6):
         reader = BlockReader(mixed, window=2, load_workers=2, num_workers=4)
         reader.begin_epoch(0)
         strange = []
