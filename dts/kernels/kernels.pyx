@@ -47,6 +47,26 @@ cdef void filter_free(dts_filter *f) noexcept nogil:
 
 # ---- instruction sets ------------------------------------------------------------------------
 
+cdef extern from *:
+    """
+    #if defined(__clang__)
+    #define DTS_COMPILER "clang " __clang_version__
+    #elif defined(__GNUC__)
+    #define DTS_COMPILER "gcc " __VERSION__
+    #elif defined(_MSC_VER)
+    #define DTS_COMPILER "msvc"
+    #else
+    #define DTS_COMPILER "unknown"
+    #endif
+    """
+    const char *DTS_COMPILER
+
+
+def compiler():
+    """Name and version of the compiler that built the kernels."""
+    return (<bytes> DTS_COMPILER).decode()
+
+
 def isa():
     """Name the instruction set in use.
 
