@@ -83,7 +83,9 @@ class Comparison:
             f"images/s      {rate:8.0f}    with one preprocessing thread",
         ]
         if self.refused:
-            told.append(f"{self.refused} pictures that simplejpeg refuses are in the first line only")
+            told.append(
+                f"{self.refused} pictures that simplejpeg refuses are in the first line only"
+            )
         if self.busy:
             told.append(
                 "machine busy: the plain decode alone moved by more than a quarter;"
