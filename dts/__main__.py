@@ -4,4 +4,5 @@ import sys
 
 from dts.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # export's processes import this module too
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""``dts demo``: the whole way of a sample on pictures made here, with figures and a contact sheet."""
+"""``dts demo``: the whole way of a sample, on pictures made here, with figures."""
 
 import contextlib
 import functools
@@ -21,7 +21,6 @@ SIZES = (  # width, height: mostly like ImageNet's, a few tiny, long or large on
     *[(500, 375), (375, 500), (500, 333), (333, 500), (640, 480), (480, 640), (500, 500)] * 3,
     *[(1024, 768), (768, 1024), (1600, 1200), (900, 300), (300, 900), (64, 48), (9, 7)],
 )
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # those of NormMode.IMAGENET
 LEVELS = (0, 3)
 SHEET_COLUMNS, SHEET_ROWS = 8, 4
 
@@ -156,7 +155,8 @@ def contact_sheet(images, captions, path):
         One for each image.
     path : Path
     """
-    pixels = (images[..., :3].astype(np.float32) * STD + MEAN) * 255
+    mode = dts.NormMode.IMAGENET
+    pixels = (images[..., :3].astype(np.float32) * mode.std + mode.mean) * 255
     pixels = (pixels + 0.5).clip(0, 255).astype(np.uint8)
     count, height, width = pixels.shape[:3]
     text, gap = 14, 4
@@ -236,7 +236,9 @@ def _export(folder, level, echo):
     begin = time.perf_counter()
     for split, path in files.items():
         classes = files["train"] if split == "val" else None
-        export_folder(folder / split, path, level=level, split=split, classes=classes)
+        export_folder(
+            folder / split, path, level=level, split=split, classes=classes, jobs=0, overwrite=True
+        )
     size = sum(path.stat().st_size for path in files.values())
     echo(
         f"level {level}: exported in {time.perf_counter() - begin:.1f} s,"
@@ -254,7 +256,8 @@ def _stream_level(folder, level, counts, echo, sheet):
             f"  images/s      {train:8.0f} train, {val:.0f} val, {first:.0f} train with the first"
             " reading of the file; each picture came exactly once an epoch"
         )
-        echo(f"  memory plan   {pre.memory_plan()}")
+        for line in str(pre.memory_plan()).splitlines():
+            echo(f"  {line}")
         if sheet:
             batch = next(iter(pre.train(0)))
             names = [pre.class_names[label] for label in batch.labels]

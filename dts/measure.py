@@ -18,6 +18,7 @@ import simplejpeg
 import dts
 from dts.errors import ConfigError
 from dts.format import DtsFile, read_header
+from dts.format.layout import PICTURES
 
 BUSY = 1.25  # a plain decode that moves by more than this was not measured in peace
 
@@ -77,9 +78,9 @@ class Comparison:
         rate = statistics.median(self.images_per_second)
         told = [
             f"pipeline      {pipeline:8.3f} ms CPU a picture (1 thread, all of the process)",
-            f"plain decode  {decode:8.3f} ms CPU a picture (simplejpeg, whole picture, kept buffer)",
-            f"ratio         {self.ratio:8.3f}    from {min(self.ratios):.3f} to {max(self.ratios):.3f}"
-            f" in {len(self.ratios)} rounds of {self.pictures} pictures",
+            f"plain decode  {decode:8.3f} ms CPU a picture (simplejpeg, whole, kept buffer)",
+            f"ratio         {self.ratio:8.3f}    from {min(self.ratios):.3f} to"
+            f" {max(self.ratios):.3f} in {len(self.ratios)} rounds of {self.pictures} pictures",
             f"images/s      {rate:8.0f}    with one preprocessing thread",
         ]
         if self.refused:
@@ -213,7 +214,7 @@ def compare(path, *, rounds=5, pictures=1000, progress=None, **pipeline_options)
     """
     if rounds < 1 or pictures < 1:
         raise ConfigError("bench: rounds and pictures must be at least 1")
-    if read_header(path).dataset_type.strip() not in ("IMAGENET", b"IMAGENET"):
+    if read_header(path).dataset_type != PICTURES:
         raise ConfigError(f"bench: {Path(path).name} holds no JPEG pictures")
     found = Comparison(str(path), build=dict(dts.build_info()))
     plain = PlainDecode()
