@@ -71,7 +71,12 @@ def extension(pyx):
 
 
 class BuildExt(build_ext):
-    """Add the flags of whichever compiler was found."""
+    """Add the flags of whichever compiler was found; use every core."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        if self.parallel is None:
+            self.parallel = os.cpu_count()
 
     def build_extensions(self):
         msvc = self.compiler.compiler_type == "msvc"

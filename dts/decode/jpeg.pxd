@@ -8,9 +8,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 cdef extern from "dts/decode/jpeg.h" nogil:
-    ctypedef struct dts_jpeg:
-        pass
-
     ctypedef struct dts_jpeg_info:
         int32_t width
         int32_t height
@@ -18,6 +15,20 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int32_t mcu_width       # pixels
         int32_t mcu_height
         int32_t progressive
+
+    # Its fields are for this room alone.
+    ctypedef struct dts_jpeg:
+        void *codec
+        const uint8_t *data
+        int64_t size
+        dts_jpeg_info info
+        int channels
+        int row_x
+        int row_w
+        int row
+        const uint8_t *pixels
+        int64_t warnings
+        char reason[224]
 
 
 # A decoder, or NULL when memory ran out.

@@ -1,0 +1,5 @@
+"""The .dts file format: the only room that knows where a byte lies. See docs/format.md."""
+
+from dts.format.header import HEADER_DTYPE, Header, read_header
+
+__all__ = ["HEADER_DTYPE", "Header", "read_header"]

@@ -1,0 +1,18 @@
+"""Operations on pictures, one file a family: parameters in Python, work without the GIL."""
+
+from dts.transforms.chain import Chain
+from dts.transforms.crop import CenterCrop, RandomResizedCrop
+from dts.transforms.erase import RandomErasing
+from dts.transforms.flip import RandomHorizontalFlip
+from dts.transforms.op import Transform
+from dts.transforms.resize import Resize
+
+__all__ = [
+    "CenterCrop",
+    "Chain",
+    "RandomErasing",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "Resize",
+    "Transform",
+]

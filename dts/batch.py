@@ -1,0 +1,122 @@
+"""What an epoch hands out."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Batch:
+    """One batch. Unpacks to ``images, labels``.
+
+    Attributes
+    ----------
+    images : ndarray of shape (n, h, w, c)
+        float32, float16 or uint8; C-contiguous, writable, aligned to 256 bytes. It is the memory the workers
+        wrote to: nothing was copied, and it is not written again while an array over it lives.
+    labels : ndarray of shape (n,)
+        int32 or int64.
+    ids : ndarray of shape (n,), int64
+        Position of each sample in the .dts file(s), block by block.
+    epoch, index : int
+        Which epoch, and number of the batch in it.
+    """
+
+    __slots__ = ("epoch", "ids", "images", "index", "labels")
+
+    def __init__(
+        self,
+        images: np.ndarray,
+        labels: np.ndarray,
+        ids: np.ndarray,
+        epoch: int,
+        index: int,
+    ):
+        self.images = images
+        self.labels = labels
+        self.ids = ids
+        self.epoch = epoch
+        self.index = index
+
+    def __iter__(self):
+        yield self.images
+        yield self.labels
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __repr__(self):
+        return (
+            f"Batch(epoch={self.epoch}, index={self.index}, images={self.images.dtype}"
+            f"{self.images.shape}, labels={self.labels.dtype})"
+        )
+
+
+class Box(NamedTuple):
+    """A rectangle, in pixels."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+    @property
+    def pil(self) -> tuple[int, int, int, int]:
+        """(left, upper, right, lower), as ``PIL.Image.crop`` takes it."""
+        return self.left, self.top, self.left + self.width, self.top + self.height
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What was drawn for one sample. ``draws["crop"]`` works as ``draws.crop``.
+
+    Attributes
+    ----------
+    id, epoch : int
+    split : str
+        "train" or "val".
+    image_size : (int, int)
+        Height and width of the packed picture, in pixels.
+    crop : Box or None
+        The box of the first crop of the chain, in pixels of that crop's input (the packed picture where the
+        crop comes first).
+    flip : bool
+        Whether the result is mirrored.
+    erase : Box or None
+        The erased box, in pixels of the result, as it looks after the flip.
+    steps : tuple of dict
+        For every transform: ``transform``, ``kind``, ``applied``, ``box`` (a Box), ``input_size`` and
+        ``output_size`` (height, width).
+    """
+
+    id: int
+    epoch: int
+    split: str
+    image_size: tuple[int, int]
+    crop: Box | None
+    flip: bool
+    erase: Box | None
+    steps: tuple[dict[str, Any], ...]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    @classmethod
+    def from_steps(cls, steps, *, id, epoch, split, image_size):
+        """Collect what `Chain.describe` says."""
+        steps = tuple({**s, "box": Box(*s["box"])} for s in steps)
+        crops = [s["box"] for s in steps if type(s["transform"]).__name__.endswith("Crop")]
+        flips = [s["applied"] for s in steps if s["kind"] == "flip"]
+        erased = [s["box"] for s in steps if s["kind"] == "erase" and s["applied"]]
+        return cls(
+            id=id,
+            epoch=epoch,
+            split=split,
+            image_size=image_size,
+            crop=crops[0] if crops else None,
+            flip=sum(flips) % 2 == 1,
+            erase=erased[-1] if erased else None,
+            steps=steps,
+        )

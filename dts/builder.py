@@ -1,0 +1,397 @@
+"""Setup: the fluent configuration of a Preprocessor."""
+
+import logging
+import os
+import secrets
+from numbers import Integral, Real
+
+from dts.config import LoadMode, NormMode
+from dts.errors import ConfigError
+from dts.transforms import Transform
+
+_log = logging.getLogger("dts")
+
+_DATASETS = {
+    "mnist": "mnist",
+    "cifar": "cifar10",
+    "cifar10": "cifar10",
+    "cifar100": "cifar100",
+    "imagenet": "imagenet",
+    "folder": "folder",
+}
+_DTYPES = ("float32", "float16", "uint8")
+_LABELS = ("int32", "int64")
+
+
+def _integer(method, value):
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{method}: an integer is needed, not {value!r}")
+    return int(value)
+
+
+def _flag(method, value):
+    if not isinstance(value, bool) and type(value).__name__ != "bool":  # numpy's bool too
+        raise TypeError(f"{method}: True or False is needed, not {value!r}")
+    return bool(value)
+
+
+def _text(method, value):
+    if not isinstance(value, str):
+        raise TypeError(f"{method}: a string is needed, not {value!r}")
+    return value
+
+
+def _path(method, value):
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{method}: a path is needed, not {value!r}")
+    return os.fsdecode(value)
+
+
+def _dtype_name(method, value):
+    """Name of a dtype given as string, type or numpy dtype."""
+    name = value if isinstance(value, str) else getattr(value, "name", None)
+    if name is None:
+        name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        raise TypeError(f"{method}: a dtype or its name is needed, not {value!r}")
+    return name
+
+
+class Setup:
+    """Collects settings; ``commit()`` checks them all and returns a Preprocessor.
+
+    Every method returns the Setup. A value of the wrong type is refused at once (TypeError), a wrong value
+    in ``commit()`` (ConfigError, which names the method). A method called twice: the last call counts.
+    """
+
+    def __init__(self):
+        self._dataset = None
+        self._dts_format = None
+        self._level = None
+        self._mode = LoadMode.AUTO
+        self._shuffle = True
+        self._order = None
+        self._window = 32
+        self._seed = 0
+        self._load_workers = 0
+        self._preprocess_workers = 0
+        self._cpu_binding = False
+        self._batch_size = None
+        self._drop_last = False
+        self._prefetch = 2
+        self._max_held = None
+        self._output = ("float32", None)
+        self._labels = "int32"
+        self._norm = NormMode.NO_NORM
+        self._train = None
+        self._val = None
+        self._channels = None
+        self._distributed = (0, 1)
+        self._on_error = "raise"
+        self._verify = False
+        self._download = False
+        self._sdmp = 1
+        self._cpvs = False
+        self._max_intermediate = None
+
+    def dataset(self, name, path, *, val_path=None):
+        """Name the data set and where it lies.
+
+        Parameters
+        ----------
+        name : str
+            ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not exist yet.
+        path : path
+            A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file.
+        val_path : path, optional
+            The validation file, or the directory that holds it.
+        """
+        val = None if val_path is None else _path("dataset", val_path)
+        self._dataset = (_text("dataset", name), _path("dataset", path), val)
+        return self
+
+    def using_dts_format(self, enable=True, level=None):
+        """Read .dts files, of level 0..3 (None: the only one there)."""
+        self._dts_format = _flag("using_dts_format", enable)
+        self._level = None if level is None else _integer("using_dts_format", level)
+        return self
+
+    def fully_mode(self, on=True):
+        """Keep the whole set in memory; False is ``partial_mode()``."""
+        self._mode = LoadMode.FULLY if _flag("fully_mode", on) else LoadMode.PARTIAL
+        return self
+
+    def partial_mode(self, on=True):
+        """Keep two windows of blocks in memory; False is ``fully_mode()``."""
+        self._mode = LoadMode.PARTIAL if _flag("partial_mode", on) else LoadMode.FULLY
+        return self
+
+    def load_mode(self, mode):
+        """Choose a LoadMode. Default AUTO."""
+        if not isinstance(mode, LoadMode):
+            raise TypeError(f"load_mode: a LoadMode is needed, not {mode!r}")
+        self._mode = mode
+        return self
+
+    def shuffle_train(self, on=True):
+        """Shuffle the training set. Default True; validation is never shuffled."""
+        self._shuffle = _flag("shuffle_train", on)
+        return self
+
+    def shuffle_order(self, order):
+        """``"global"``: one permutation of all samples; ``"window"``: blocks, then samples of a window.
+
+        Default: global with ``fully_mode(True)``, else window.
+        """
+        self._order = _text("shuffle_order", order)
+        return self
+
+    def shuffle_window(self, blocks):
+        """Blocks in a window. Default 32. Memory of PARTIAL: 2 x blocks x 16 MiB."""
+        self._window = _integer("shuffle_window", blocks)
+        return self
+
+    def seed(self, seed):
+        """Any integer, taken modulo 2^64; None is drawn once and logged. Default 0."""
+        self._seed = None if seed is None else _integer("seed", seed)
+        return self
+
+    def load_workers(self, n):
+        """IO threads for each split; 0: from the CPUs that this process may use."""
+        self._load_workers = _integer("load_workers", n)
+        return self
+
+    def preprocess_workers(self, n):
+        """Preprocessing threads for each split; 0: from the CPUs that this process may use."""
+        self._preprocess_workers = _integer("preprocess_workers", n)
+        return self
+
+    def cpu_binding(self, on=True):
+        """Bind threads to CPUs. Does not exist yet."""
+        self._cpu_binding = _flag("cpu_binding", on)
+        return self
+
+    def batch_size(self, n):
+        """Samples in a batch. No default."""
+        self._batch_size = _integer("batch_size", n)
+        return self
+
+    def drop_last(self, on=True):
+        """Leave out the last training batch when it is not full. Default False."""
+        self._drop_last = _flag("drop_last", on)
+        return self
+
+    def prefetch_batches(self, n):
+        """Batches that are made ready ahead. Default 2."""
+        self._prefetch = _integer("prefetch_batches", n)
+        return self
+
+    def max_held_batches(self, n):
+        """Most batches that may be held at once; None: no limit. Default None."""
+        self._max_held = None if n is None else _integer("max_held_batches", n)
+        return self
+
+    def amp(self, on=True):
+        """True is ``output("float16")``, False ``output("float32")``. Default False."""
+        self._output = ("float16" if _flag("amp", on) else "float32", None)
+        return self
+
+    def output(self, dtype, channels=None):
+        """Choose what images are made of.
+
+        Parameters
+        ----------
+        dtype : str or dtype
+            "float16": (n, h, w, 4), channels past c are 0; "float32": (n, h, w, c);
+            "uint8": (n, h, w, c), not normalised.
+        channels : int, optional
+            c or 4.
+        """
+        channels = None if channels is None else _integer("output", channels)
+        self._output = (_dtype_name("output", dtype), channels)
+        return self
+
+    def labels(self, dtype):
+        """``"int32"`` (default) or ``"int64"``."""
+        self._labels = _dtype_name("labels", dtype)
+        return self
+
+    def normalization(self, mean, std=None):
+        """A NormMode, or mean and std for each channel in units of 0..1. Default NormMode.NO_NORM."""
+        if isinstance(mean, NormMode):
+            if std is not None:
+                raise TypeError("normalization: a NormMode stands alone")
+            self._norm = mean
+            return self
+        if std is None:
+            raise TypeError(f"normalization: a NormMode, or mean and std, not {mean!r}")
+        self._norm = (_numbers("normalization", mean), _numbers("normalization", std))
+        return self
+
+    def train_transforms(self, *ops):
+        """Transforms of the training set, in order. FusedNormalization comes last by itself."""
+        self._train = _chain("train_transforms", ops)
+        return self
+
+    def val_transforms(self, *ops):
+        """Transforms of the validation set.
+
+        Not called: Resize(size / 0.875) and CenterCrop(size), size being that of the training chain.
+        """
+        self._val = _chain("val_transforms", ops)
+        return self
+
+    def color_channels(self, c):
+        """1 or 3; default that of the set (3)."""
+        self._channels = _integer("color_channels", c)
+        return self
+
+    def distributed(self, rank, world_size):
+        """Give this process's share. Only (0, 1) exists yet."""
+        self._distributed = (_integer("distributed", rank), _integer("distributed", world_size))
+        return self
+
+    def on_error(self, policy):
+        """Say what a damaged sample does: ``"raise"`` (default), ``"skip"`` or ``"replace"``."""
+        self._on_error = _text("on_error", policy)
+        return self
+
+    def verify_crc(self, on=True):
+        """Check all CRCs in commit(). Default False."""
+        self._verify = _flag("verify_crc", on)
+        return self
+
+    def download(self, on=True):
+        """Fetch MNIST and CIFAR. Does not exist yet."""
+        self._download = _flag("download", on)
+        return self
+
+    def sdmp_factor(self, k):
+        """Views for each decode. Only 1 exists yet."""
+        self._sdmp = _integer("sdmp_factor", k)
+        return self
+
+    def using_cpvs(self, on=True):
+        """Keep the preprocessed validation set. Does not exist yet."""
+        self._cpvs = _flag("using_cpvs", on)
+        return self
+
+    def max_intermediate_resolution(self, r):
+        """Longest side, in pixels, that a picture between two transforms may have; None: no cap."""
+        self._max_intermediate = None if r is None else _integer("max_intermediate_resolution", r)
+        return self
+
+    def commit(self):
+        """Check every setting and return a Preprocessor.
+
+        Raises
+        ------
+        ConfigError
+            A value that cannot work; the message names the method.
+        NotImplementedError
+            A setting that does not exist yet.
+        FileNotFoundError, FormatError
+            What the files say.
+        """
+        from dts.preprocessor import Preprocessor
+
+        self._check_values()
+        self._check_missing_features()
+        if self._seed is None:
+            self._seed = secrets.randbits(64)
+            _log.info("seed drawn: %d", self._seed)
+        return Preprocessor._from_setup(self)
+
+    def _check_values(self):
+        if self._dataset is None:
+            raise ConfigError("dataset: name a data set and its path")
+        key = self._dataset[0].lower().replace("-", "").replace("_", "")
+        if key not in _DATASETS:
+            raise ConfigError(f"dataset: {self._dataset[0]!r} is none of {', '.join(_DATASETS)}")
+        if not self._dataset[1] or self._dataset[2] == "":
+            raise ConfigError("dataset: the path is empty")
+        if self._batch_size is None:
+            raise ConfigError("batch_size: say how many samples a batch has")
+        _within("using_dts_format", self._level, 0, 3, optional=True)
+        _within("shuffle_window", self._window, 1, 1 << 30)
+        _within("load_workers", self._load_workers, 0, 1024)
+        _within("preprocess_workers", self._preprocess_workers, 0, 4096)
+        _within("batch_size", self._batch_size, 1, 1 << 24)
+        _within("prefetch_batches", self._prefetch, 1, 1 << 16)
+        _within("max_held_batches", self._max_held, 1, 1 << 30, optional=True)
+        _within("max_intermediate_resolution", self._max_intermediate, 1, 65_500, optional=True)
+        _within("sdmp_factor", self._sdmp, 1, 128)
+        _one_of("shuffle_order", self._order, (None, "global", "window"))
+        _one_of("output", self._output[0], _DTYPES)
+        _one_of("labels", self._labels, _LABELS)
+        _one_of("color_channels", self._channels, (None, 1, 3))
+        _one_of("on_error", self._on_error, ("raise", "skip", "replace"))
+        channels = self._channels or 3
+        _one_of("output", self._output[1], (None, channels, 4))
+        rank, world = self._distributed
+        if world < 1 or not 0 <= rank < world:
+            raise ConfigError(f"distributed: rank {rank} is not within a world of {world}")
+        if self._mode is LoadMode.PARTIAL and self._order == "global":
+            raise ConfigError(
+                "shuffle_order: 'global' needs the whole set in memory: fully_mode(), or order 'window'"
+            )
+        for op in self._val or ():
+            if type(op).__name__ == "RandomErasing":
+                raise ConfigError("val_transforms: RandomErasing has no place in validation")
+
+    def _check_missing_features(self):
+        missing = {
+            "download": self._download,
+            "sdmp_factor": self._sdmp != 1,
+            "using_cpvs": self._cpvs,
+            "cpu_binding": self._cpu_binding,
+            "distributed": self._distributed != (0, 1),
+            "using_dts_format(False)": self._dts_format is False,
+        }
+        for method, asked in missing.items():
+            if asked:
+                raise NotImplementedError(f"{method} does not exist yet")
+        name = self._name()
+        if name not in ("imagenet", "folder"):
+            raise NotImplementedError(f"dataset({name!r}) does not exist yet: imagenet and folder do")
+
+    def _name(self):
+        return _DATASETS[self._dataset[0].lower().replace("-", "").replace("_", "")]
+
+
+def _numbers(method, value):
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return (float(value),)
+    try:
+        values = tuple(value)
+    except TypeError:
+        raise TypeError(f"{method}: numbers are needed, not {value!r}") from None
+    if not all(isinstance(v, Real) and not isinstance(v, bool) for v in values):
+        raise TypeError(f"{method}: numbers are needed, not {value!r}")
+    return tuple(float(v) for v in values)
+
+
+def _chain(method, ops):
+    for op in ops:
+        if not isinstance(op, Transform):
+            name = type(op).__name__ if not isinstance(op, type) else op.__name__
+            hint = (
+                "; normalization(...) does that, and it always comes last"
+                if name == "Normalize"
+                else ""
+            )
+            raise TypeError(f"{method}: {name} is not a transform of dts{hint}")
+    return tuple(ops)
+
+
+def _within(method, value, low, high, optional=False):
+    if value is None and optional:
+        return
+    if not low <= value <= high:
+        raise ConfigError(f"{method}: {value} is not within {low}..{high}")
+
+
+def _one_of(method, value, allowed):
+    if value not in allowed:
+        names = ", ".join(repr(a) for a in allowed if a is not None)
+        raise ConfigError(f"{method}: {value!r} is none of {names}")

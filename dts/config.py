@@ -1,0 +1,128 @@
+"""What crosses from Python to Cython: frozen, checked before any thread starts."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class NormMode(Enum):
+    """Named normalisations: mean and standard deviation for each channel, in units of 0..1.
+
+    The values are those of the reference framework. ``MLPERF`` subtracts the mean in units of 0..255 and
+    does not scale; ``NO_NORM`` only divides by 255.
+    """
+
+    NO_NORM = ((0.0,), (1.0,))
+    MNIST = ((0.1307,), (0.3081,))
+    CIFAR = ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))
+    IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+    MLPERF = ((123.68 / 255, 116.78 / 255, 103.94 / 255), (1 / 255, 1 / 255, 1 / 255))
+
+    @property
+    def mean(self) -> tuple[float, ...]:
+        """Mean of each channel, or one for all."""
+        return self.value[0]
+
+    @property
+    def std(self) -> tuple[float, ...]:
+        """Standard deviation of each channel, or one for all."""
+        return self.value[1]
+
+
+class LoadMode(Enum):
+    """Where the packed pictures live during an epoch."""
+
+    AUTO = "auto"  #: FULLY where the set fits in 60 % of the memory the process may use
+    FULLY = "fully"  #: everything in memory, read once
+    PARTIAL = "partial"  #: two windows of blocks; one loads while the other is consumed
+
+
+@dataclass(frozen=True)
+class SplitConfig:
+    """All that the threads of one split need to know.
+
+    Attributes
+    ----------
+    split : int
+        0 train, 1 val.
+    seed : int
+        0..2^64-1.
+    batch_size, prefetch, workers : int
+        Rows of a batch; batches ready ahead; preprocessing threads.
+    sample_shape : tuple of int
+        (h, w, c) of a finished sample.
+    dtype, label_dtype : str
+        "uint8", "float16", "float32"; "int32", "int64".
+    channels : int
+        Decoded channels, 1 or 3.
+    scale, bias : tuple of float
+        float32 values for each channel: out = v * scale - bias.
+    on_error : str
+        "raise", "skip" or "replace".
+    drop_last : bool
+        Leave out a last batch that is not full.
+    max_held : int or None
+        Most batches that the user may hold at once.
+    """
+
+    split: int
+    seed: int
+    batch_size: int
+    sample_shape: tuple[int, int, int]
+    dtype: str
+    label_dtype: str
+    channels: int
+    scale: tuple[float, ...]
+    bias: tuple[float, ...]
+    prefetch: int
+    max_held: int | None
+    workers: int
+    on_error: str
+    drop_last: bool
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """Memory of one split, in bytes, fixed when the Preprocessor is made."""
+
+    split: str
+    mode: str
+    file_bytes: int
+    arena_bytes: int
+    slots: int
+    slot_bytes: int
+    workers: int
+    scratch_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """Arena, batch slots and the workers' scratch memory together."""
+        return self.arena_bytes + self.slots * self.slot_bytes + self.workers * self.scratch_bytes
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What a Preprocessor will use, in bytes."""
+
+    splits: tuple[SplitPlan, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum over the splits."""
+        return sum(s.total_bytes for s in self.splits)
+
+    def __str__(self):
+        lines = [
+            f"{s.split}: {s.mode}, {_size(s.arena_bytes)} of blocks for a file of {_size(s.file_bytes)}, "
+            f"{s.slots} batch slots of {_size(s.slot_bytes)}, {s.workers} workers with up to "
+            f"{_size(s.scratch_bytes)} each: {_size(s.total_bytes)}"
+            for s in self.splits
+        ]
+        return "\n".join([*lines, f"memory in all: {_size(self.total_bytes)}"])
+
+
+def _size(n: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if n < 1024 or unit == "GiB":
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1024
+    raise AssertionError

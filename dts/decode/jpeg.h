@@ -1,0 +1,87 @@
+/* JPEG decoder of one worker: what jpeg.pxd promises, over a table of operations that is either a
+ * libjpeg (libjpeg62.c, libjpeg80.c) or the simplejpeg fallback (jpeg.pyx). */
+#ifndef DTS_DECODE_JPEG_H
+#define DTS_DECODE_JPEG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dts/status.h"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define DTS_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
+#else
+#define DTS_PRINTF(text, rest)
+#endif
+
+/* A file may hold this many scans. Real progressive files have about ten; each one costs a pass over
+ * the whole picture, so hundreds of repeated scans would hold a worker for seconds. */
+#define DTS_JPEG_MAX_SCANS 100
+
+/* What libjpeg accepts as a side. */
+#define DTS_JPEG_MAX_SIDE 65500
+
+typedef struct dts_jpeg_info {
+    int32_t width;
+    int32_t height;
+    int32_t components; /* 1 grey, 3 colour, 4 CMYK or YCCK */
+    int32_t mcu_width;  /* pixels */
+    int32_t mcu_height;
+    int32_t progressive;
+} dts_jpeg_info;
+
+typedef struct dts_jpeg dts_jpeg;
+
+/* One way to decode. Each operation returns a status, and leaves the reason in the decoder. */
+typedef struct dts_jpeg_ops {
+    int (*make)(dts_jpeg *j);
+    void (*drop)(dts_jpeg *j);
+    int (*header)(dts_jpeg *j); /* dts_jpeg_parse has filled j->info already */
+    int (*start)(dts_jpeg *j, int x, int y, int w, int h); /* sets row_x and row_w */
+    int (*rows)(dts_jpeg *j, uint8_t *const *rows, int n);
+    void (*stop)(dts_jpeg *j);
+} dts_jpeg_ops;
+
+enum { DTS_JPEG_IDLE, DTS_JPEG_HEADER, DTS_JPEG_ROWS };
+
+struct dts_jpeg {
+    const dts_jpeg_ops *ops;
+    const void *library; /* dts_libjpeg; unused by the fallback */
+    void *codec;         /* what ops->make made */
+    const uint8_t *data; /* the picture, borrowed between header and stop */
+    int64_t size;
+    dts_jpeg_info info;
+    int stage;
+    int status; /* of this picture: the first failure stays */
+    int channels;
+    int row_x, row_w;   /* columns that rows hold */
+    int row, row_end;   /* next row, and one past the last that was asked for */
+    uint8_t *line;      /* one row of CMYK, kept from picture to picture */
+    size_t line_size;
+    const uint8_t *pixels; /* the fallback's picture */
+    int64_t warnings;
+    char reason[224];
+};
+
+dts_jpeg *dts_jpeg_new(const dts_jpeg_ops *ops, const void *library);
+void dts_jpeg_free(dts_jpeg *j);
+int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size, dts_jpeg_info *info);
+int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels, int *row_x, int *row_w);
+int dts_jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n);
+int dts_jpeg_stop(dts_jpeg *j);
+
+/* Record why; the first failure of a picture wins. Returns the status that now holds. */
+int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) DTS_PRINTF(3, 4);
+
+/* Make j->line hold at least this many bytes. */
+int dts_jpeg_line(dts_jpeg *j, size_t size);
+
+/* header.c: walk the markers up to the first scan, fill j->info, apply every limit. */
+int dts_jpeg_parse(dts_jpeg *j);
+void dts_jpeg_set_pixel_limit(int64_t pixels);
+int64_t dts_jpeg_pixel_limit(void);
+
+/* cmyk.c: a row of n pixels to 3 channels RGB or 1 channel grey. */
+void dts_jpeg_cmyk_row(uint8_t *out, const uint8_t *cmyk, int n, int channels);
+
+#endif

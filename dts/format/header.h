@@ -1,0 +1,51 @@
+/* The first 144 bytes of a .dts file, field by field. docs/format.md explains each of them. */
+#ifndef DTS_HEADER_H
+#define DTS_HEADER_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma pack(push, 1)
+typedef struct dts_header {
+    char magic[4];
+    uint8_t version[4];
+    char dataset_type[8];
+    uint32_t is_training;
+    uint32_t compress_level;
+    uint32_t val_set_prep;
+    uint32_t num_classes;
+    char tensor_layout[4];
+    uint32_t image_width;
+    uint32_t image_height;
+    uint32_t num_channels;
+    char color_channel_type[4];
+    uint32_t num_samples;
+    uint32_t num_volumes;
+    uint32_t volume_id;
+    uint32_t total_blocks;
+    uint32_t num_blocks;
+    uint64_t total_bytes;
+    uint32_t header_bytes;
+    uint64_t block_bytes; /* at byte 84: not aligned */
+    uint32_t bytes_per_block;
+    uint32_t block_header_size;
+    uint32_t pic_alignment;
+    uint32_t max_pic_area;
+    uint32_t max_pic_per_block;
+    float compression_ratio;
+    float normalize_mean[3];
+    float normalize_std[3];
+    uint32_t crc_code;
+} dts_header;
+#pragma pack(pop)
+
+static_assert(sizeof(dts_header) == 144, "dts_header is 144 bytes");
+static_assert(offsetof(dts_header, num_classes) == 28, "dts_header is packed");
+static_assert(offsetof(dts_header, num_samples) == 52, "dts_header is packed");
+static_assert(offsetof(dts_header, total_bytes) == 72, "dts_header is packed");
+static_assert(offsetof(dts_header, block_bytes) == 84, "dts_header is packed");
+static_assert(offsetof(dts_header, compression_ratio) == 112, "dts_header is packed");
+static_assert(offsetof(dts_header, crc_code) == 140, "dts_header is packed");
+
+#endif

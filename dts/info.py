@@ -1,0 +1,32 @@
+"""What this build is made of."""
+
+import platform
+import sys
+
+import numpy as np
+
+from dts import decode, kernels
+from dts.version import __version__
+
+__all__ = ["__version__", "build_info"]
+
+
+def build_info():
+    """Say how dts was built and what it found at import.
+
+    Returns
+    -------
+    dict
+        ``version``, ``python``, ``numpy``, ``platform``, ``compiler``; ``isa`` (instruction set in use) and
+        ``available_isas``; ``jpeg`` (library, version, path, and why others were not taken).
+    """
+    return {
+        "version": __version__,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "platform": platform.platform(),
+        "compiler": kernels.compiler(),
+        "isa": kernels.isa(),
+        "available_isas": list(kernels.available_isas()),
+        "jpeg": decode.library_info(),
+    }

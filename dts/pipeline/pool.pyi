@@ -1,0 +1,36 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+from dts.config import SplitConfig
+from dts.transforms.chain import Chain
+
+@disjoint_base
+class SplitPipeline:
+    reader: Any
+    config: SplitConfig
+    closed: bool
+    running: bool
+    def __init__(
+        self,
+        reader: Any,
+        chain: Chain,
+        config: SplitConfig,
+        paths: Sequence[str],
+        names: Sequence[str] | None = None,
+    ) -> None: ...
+    @property
+    def slot_bytes(self) -> int: ...
+    def n_batches_of(self, n_samples: int) -> int: ...
+    def begin(self, epoch: int) -> int: ...
+    def next(
+        self,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], int] | None: ...
+    def end(self) -> None: ...
+    def interrupt(self) -> None: ...
+    def close(self) -> None: ...
+    def abandon(self) -> None: ...
+    def stats(self) -> dict[str, Any]: ...

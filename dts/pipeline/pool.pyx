@@ -1,0 +1,481 @@
+"""SplitPipeline: the threads of one split, from loader to batch slots.
+
+Worker w takes positions w, w + M, w + 2M, ... of the epoch. Position q belongs to row q mod B of batch q div B, so what a
+batch holds does not depend on M. Threads live as long as the object and sleep between epochs.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from dts.decode.jpeg cimport jpeg_warnings
+from dts.loaders.loader cimport dts_loader
+from dts.pipeline.render cimport (
+    FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free, scratch_init,
+)
+from dts.pipeline.station cimport (
+    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_enter, station_leave,
+)
+from dts.pipeline.worker cimport dts_plan, process_sample
+from dts.sample cimport dts_sample
+from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
+from dts.threads cimport (
+    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_mutex, dts_mutex_init, dts_mutex_lock,
+    dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread, dts_thread_cpu_ns, dts_thread_create,
+    dts_thread_join,
+)
+from dts.transforms.chain cimport Chain
+
+import numpy as np
+
+from dts.errors import ClosedError, from_status
+
+cdef enum:
+    ON_ERROR_RAISE = 0
+    ON_ERROR_SKIP = 1
+    ON_ERROR_REPLACE = 2
+    LOG = 32                # errors kept in full
+
+_POLICIES = {"raise": ON_ERROR_RAISE, "skip": ON_ERROR_SKIP, "replace": ON_ERROR_REPLACE}
+_FORMATS = {"uint8": FORMAT_UINT8, "float16": FORMAT_FLOAT16, "float32": FORMAT_FLOAT32}
+
+
+ctypedef struct Shared:
+    dts_loader loader
+    dts_plan plan
+    dts_station *station
+    dts_mutex lock
+    dts_cond start
+    dts_cond idle
+    int64_t generation      # epochs started; under the lock
+    int64_t active          # workers inside the epoch
+    int64_t stop
+    int64_t workers
+    int64_t positions       # samples of this epoch
+    int64_t batch_size
+    int64_t process         # that the threads belong to
+    uint32_t epoch
+    int on_error
+    int wide_labels         # int64 labels
+    int64_t logged
+    dts_error log[LOG]
+
+
+ctypedef struct Worker:
+    Shared *shared
+    int64_t index
+    dts_thread thread
+    int64_t samples
+    int64_t skipped
+    int64_t replaced
+    int64_t warnings
+    int64_t cpu_ns
+    dts_scratch scratch
+    int64_t pad[8]
+
+
+cdef void put_label(const Shared *s, dts_batch *b, int64_t row, const dts_sample *sample) noexcept nogil:
+    if s.wide_labels:
+        (<int64_t *> b.slot.labels)[row] = sample.label
+    else:
+        (<int32_t *> b.slot.labels)[row] = sample.label
+    b.slot.ids[row] = sample.id
+
+
+cdef void note(Shared *s, const dts_error *e) noexcept nogil:
+    dts_mutex_lock(&s.lock)
+    if s.logged < LOG:
+        s.log[s.logged] = e[0]
+    s.logged += 1
+    dts_mutex_unlock(&s.lock)
+
+
+cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out, dts_error *error) noexcept nogil:
+    cdef int status = process_sample(&w.scratch, &w.shared.plan, sample, w.shared.epoch, out, error)
+    w.warnings += jpeg_warnings(w.scratch.jpeg)
+    if status != DTS_OK:
+        error.volume = sample.volume
+        error.block = sample.block
+        error.sample = sample.index
+        error.id = sample.id
+    return status
+
+
+cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
+    cdef Shared *s = w.shared
+    cdef dts_sample sample
+    cdef dts_sample other
+    cdef dts_error error
+    cdef dts_error second
+    cdef dts_batch *b
+    cdef uint8_t *out
+    cdef int64_t row = position % s.batch_size
+    cdef int k, got, status
+    dts_error_clear(&error)
+    # The sample first: its block's window then counts as in use, and whoever fills earlier batches finds
+    # its own window free to load.
+    status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
+    if status == DTS_CLOSED:
+        return DTS_CLOSED
+    b = station_enter(s.station, position // s.batch_size)
+    if b == NULL:
+        return DTS_CLOSED
+    out = b.slot.images + row * s.plan.sample_bytes
+    if status == DTS_OK:
+        status = attempt(w, &sample, out, &error)
+    error.position = position
+    k = 0
+    while status != DTS_OK and s.on_error == ON_ERROR_REPLACE:
+        dts_error_clear(&second)
+        got = s.loader.replacement(s.loader.self, <int> w.index, position, &sample, k, &other, &second)
+        if got == DTS_CLOSED:
+            return DTS_CLOSED
+        if got == DTS_END:
+            break
+        k += 1
+        if got == DTS_OK and attempt(w, &other, out, &second) == DTS_OK:
+            note(s, &error)
+            w.replaced += 1
+            sample = other
+            status = DTS_OK
+    if status == DTS_OK:
+        w.samples += 1
+        put_label(s, b, row, &sample)
+    else:
+        if s.on_error != ON_ERROR_RAISE:
+            note(s, &error)
+        if s.on_error == ON_ERROR_SKIP:
+            w.skipped += 1
+        station_bad(s.station, b, row, &error)
+    station_leave(s.station, b)
+    return DTS_OK
+
+
+cdef void worker_main(void *arg) noexcept nogil:
+    cdef Worker *w = <Worker *> arg
+    cdef Shared *s = w.shared
+    cdef int64_t seen = 0, position
+    while True:
+        dts_mutex_lock(&s.lock)
+        while s.generation == seen and not s.stop:
+            dts_cond_wait(&s.start, &s.lock)
+        seen = s.generation
+        dts_mutex_unlock(&s.lock)
+        if s.stop:
+            return
+        position = w.index
+        while position < s.positions and one_sample(w, position) == DTS_OK:
+            position += s.workers
+        s.loader.finish(s.loader.self, <int> w.index)
+        w.cpu_ns = dts_thread_cpu_ns()
+        dts_mutex_lock(&s.lock)
+        s.active -= 1
+        if s.active == 0:
+            dts_cond_broadcast(&s.idle)
+        dts_mutex_unlock(&s.lock)
+
+
+@cython.no_gc_clear  # the reader must still be there when the threads are stopped
+cdef class SplitPipeline:
+    """Loader, workers and batch slots of one split.
+
+    Parameters
+    ----------
+    reader : dts.loaders reader
+        Gives samples; owned from here on, closed with this object.
+    chain : Chain
+        Compiled transforms.
+    config : SplitConfig
+        Everything else, checked before.
+    paths : sequence of str
+        The files of the set, for messages.
+    names : sequence of str, optional
+        Names of the samples by id, for messages.
+
+    Raises
+    ------
+    MemoryError
+        No memory for the workers' state.
+    """
+
+    cdef Shared *shared
+    cdef Worker *workers
+    cdef int64_t started
+    cdef readonly object reader
+    cdef readonly object config
+    cdef Chain chain
+    cdef list paths
+    cdef object names
+    cdef TransferStation station
+    cdef readonly bint closed
+    cdef readonly bint running
+    cdef int64_t n_batches
+    cdef int64_t taken
+
+    def __cinit__(self, reader, Chain chain, config, paths, names=None):
+        cdef Shared *s
+        cdef int k
+        self.reader = reader
+        self.config = config
+        self.chain = chain
+        self.paths = list(paths)
+        self.names = names
+        self.station = TransferStation(
+            config.batch_size, config.sample_shape, config.dtype, config.label_dtype, config.prefetch,
+            config.max_held,
+        )
+        s = self.shared = <Shared *> calloc(1, sizeof(Shared))
+        self.workers = <Worker *> calloc(config.workers, sizeof(Worker))
+        if s == NULL or self.workers == NULL:
+            raise MemoryError("no memory for the preprocessing threads")
+        s.loader = (<dts_loader *> <uintptr_t> reader.address)[0]
+        s.station = &self.station.c
+        s.workers = config.workers
+        s.batch_size = config.batch_size
+        s.on_error = _POLICIES[config.on_error]
+        s.wide_labels = self.station.label_dtype.itemsize == 8
+        s.process = dts_process_id()
+        dts_mutex_init(&s.lock)
+        dts_cond_init(&s.start)
+        dts_cond_init(&s.idle)
+        s.plan.seed = config.seed
+        s.plan.split = config.split
+        s.plan.format = _FORMATS[config.dtype]
+        s.plan.channels = config.channels
+        s.plan.height, s.plan.width, s.plan.out_channels = config.sample_shape
+        s.plan.sample_bytes = self.station.sample_bytes
+        for k in range(config.channels):
+            s.plan.norm.scale[k] = config.scale[k]
+            s.plan.norm.bias[k] = config.bias[k]
+        s.plan.n_ops = chain.n
+        s.plan.ops = chain.ops
+        self._fill_pixels()
+
+    cdef _fill_pixels(self):
+        """What each operation erases with, as one pixel in the output's format."""
+        cdef dts_plan *p = &self.shared.plan
+        cdef const uint8_t[::1] view
+        cdef int i
+        for i in range(self.chain.n):
+            pixel = np.zeros(p.out_channels, np.float32)
+            for k in range(p.channels):
+                pixel[k] = self.chain.ops[i].value[k]
+            if p.format == FORMAT_UINT8:
+                raw = np.clip(np.rint(pixel), 0, 255).astype(np.uint8).tobytes()
+            else:
+                raw = pixel.astype(self.config.dtype).tobytes()
+            view = raw
+            memcpy(p.fill[i], &view[0], len(raw))
+
+    def __dealloc__(self):
+        if self.shared == NULL:
+            return
+        if self.shared.process == dts_process_id():
+            if self.running:
+                self._leave_epoch()
+                self.reader.end_epoch()
+            self._stop_threads()
+            free(self.workers)
+            free(self.shared)
+        # In a forked child the threads are gone and their locks may be held for ever: leave them.
+
+    cdef void _stop_threads(self):
+        cdef Shared *s = self.shared
+        cdef int64_t k
+        with nogil:
+            dts_mutex_lock(&s.lock)
+            s.stop = 1
+            dts_cond_broadcast(&s.start)
+            dts_mutex_unlock(&s.lock)
+            self._leave_epoch()
+            for k in range(self.started):
+                dts_thread_join(self.workers[k].thread)
+                scratch_free(&self.workers[k].scratch)
+        self.started = 0
+
+    cdef void _leave_epoch(self) noexcept nogil:
+        """Wake everybody who waits for a batch."""
+        cdef dts_station *t = self.shared.station
+        dts_mutex_lock(&t.lock)
+        dts_store_rel(&t.closing, 1)
+        dts_cond_broadcast(&t.batch_opened)
+        dts_cond_broadcast(&t.batch_ready)
+        dts_mutex_unlock(&t.lock)
+
+    cdef int _check(self) except -1:
+        if self.shared.process != dts_process_id():
+            raise ClosedError("made before a fork: build a Preprocessor in the child")
+        if self.closed:
+            raise ClosedError("the Preprocessor was closed")
+        return 0
+
+    cdef int _start_threads(self) except -1:
+        cdef Worker *w
+        while self.started < self.shared.workers:
+            w = &self.workers[self.started]
+            w.shared = self.shared
+            w.index = self.started
+            if scratch_init(&w.scratch) != DTS_OK:
+                scratch_free(&w.scratch)
+                raise MemoryError("no memory for a preprocessing thread")
+            name = f"dts-{'val' if self.shared.plan.split else 'train'}-{w.index}".encode()
+            if dts_thread_create(&w.thread, worker_main, w, name) != 0:
+                scratch_free(&w.scratch)
+                raise OSError(f"preprocessing thread {w.index} could not be started")
+            self.started += 1
+        return 0
+
+    def n_batches_of(self, int64_t n_samples):
+        """Batches of an epoch of `n_samples` samples."""
+        n = n_samples // self.config.batch_size
+        if not self.config.drop_last and n_samples % self.config.batch_size:
+            n += 1
+        return n
+
+    def begin(self, epoch):
+        """Start an epoch; an epoch that is still running ends. Returns the number of batches."""
+        cdef Shared *s = self.shared
+        cdef int64_t n
+        self._check()
+        self.end()
+        self._start_threads()
+        n = self.reader.begin_epoch(epoch)
+        self.n_batches = self.n_batches_of(n)
+        self.taken = 0
+        s.positions = min(n, self.n_batches * self.config.batch_size)
+        s.epoch = <uint32_t> (epoch & 0xFFFFFFFF)
+        s.active = s.workers
+        self.station.begin(s.positions, self.n_batches)
+        self.running = True
+        with nogil:
+            dts_mutex_lock(&s.lock)
+            s.generation += 1
+            dts_cond_broadcast(&s.start)
+            dts_mutex_unlock(&s.lock)
+        return self.n_batches
+
+    def next(self):
+        """Return (images, labels, ids, index) of the next batch, None at the end of the epoch.
+
+        Raises
+        ------
+        DtsError, OSError
+            What befell a sample of this batch; the next call gives the next batch.
+        ClosedError
+            The epoch was ended meanwhile.
+        """
+        cdef TransferStation t = self.station
+        cdef dts_batch *b = NULL
+        cdef dts_error error
+        cdef Slot slot
+        cdef int64_t rows, index = -1
+        cdef int64_t token = t.token
+        while index != self.taken:  # another thread may take what this one waited for
+            self._check()
+            if not self.running or token != t.token:
+                raise ClosedError("no epoch is running")
+            if self.taken == self.n_batches:
+                self.end()
+                return None
+            t.check_held()
+            index = self.taken
+            b = &t.c.ring[index % t.c.depth]
+            t.wait(b, token)
+        slot = t.open_slots.pop(0)
+        error = b.error
+        rows = b.expected
+        if b.n_bad and self.shared.on_error != ON_ERROR_SKIP:
+            dts_store_rel(&slot.c.state, SLOT_FREE)
+            self._advance()
+            raise self.exception(&error)
+        if b.n_bad:
+            rows = t.drop_bad_rows(slot, rows)
+        images, labels, ids = t.arrays(slot, rows)
+        self._advance()
+        return images, labels, ids, index
+
+    cdef int _advance(self) except -1:
+        self.taken += 1
+        if self.station.c.opened < self.n_batches:
+            self.station.open_next()
+        return 0
+
+    cdef object exception(self, const dts_error *e):
+        named = self.names is not None and e.id >= 0
+        return from_status(
+            e.status,
+            (<const char *> e.reason).decode("utf-8", "replace"),
+            os_errno=e.os_errno,
+            path=self.paths[e.volume] if e.volume >= 0 else None,
+            block=e.block,
+            sample=e.sample,
+            id=e.id,
+            name=self.names[e.id] if named else None,
+        )
+
+    def end(self):
+        """End the running epoch, wherever it is; returns when no thread works for it any more."""
+        cdef Shared *s = self.shared
+        if not self.running or s.process != dts_process_id():
+            return
+        self.running = False
+        if self.taken < self.n_batches:
+            self._leave_epoch()
+            self.reader.end_epoch()
+        with nogil:
+            dts_mutex_lock(&s.lock)
+            while s.active > 0:
+                dts_cond_wait(&s.idle, &s.lock)
+            dts_mutex_unlock(&s.lock)
+        self.reader.end_epoch()
+        self.station.reset()
+
+    def close(self):
+        """Stop and join all threads, give all memory back. Batches that are still held stay valid."""
+        if self.closed:
+            return
+        self.closed = True
+        if self.shared.process != dts_process_id():
+            return
+        self.end()
+        self._stop_threads()
+        self.reader.close()
+
+    def interrupt(self):
+        """End the running epoch without waiting: whoever waits for a batch gets ClosedError."""
+        if self.running and self.shared.process == dts_process_id():
+            self._leave_epoch()
+
+    @property
+    def slot_bytes(self):
+        """Memory of one batch slot, in bytes."""
+        return self.station.slot_bytes
+
+    def abandon(self):
+        """In a forked child: the threads are not there, touch nothing."""
+        self.closed = True
+
+    def stats(self):
+        """Return counts since the start: samples, errors, waits, CPU time, memory."""
+        cdef Worker *w
+        cdef int64_t k
+        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
+        cpu, scratch = 0, 0
+        for k in range(self.started):
+            w = &self.workers[k]
+            total["samples"] += w.samples
+            total["skipped"] += w.skipped
+            total["replaced"] += w.replaced
+            total["decode_warnings"] += w.warnings
+            cpu += w.cpu_ns
+            scratch += scratch_bytes(&w.scratch)
+        logged = min(self.shared.logged, <int64_t> LOG)
+        return {
+            **total,
+            "errors": [str(self.exception(&self.shared.log[k])) for k in range(logged)],
+            "worker_cpu_seconds": cpu * 1e-9,
+            "scratch_bytes": scratch,
+            **self.station.counters(),
+            **self.reader.stats(),
+        }

@@ -1,0 +1,230 @@
+"""From a view of a picture to finished rows, in one pass over decoded rows.
+
+Rows are decoded into a ring that holds no more than the vertical filter spans, so they are still in the
+nearest cache when they are filtered, and no picture is ever held whole unless a chain needs it in between.
+"""
+
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from dts.decode.jpeg cimport jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop
+from dts.kernels.kernels cimport dts_filter, dts_kernels, filter_free, filter_make, get_kernels
+from dts.status cimport DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE
+from dts.transforms.op cimport dts_view, view_is_plain
+
+cdef enum:
+    SLACK = 64              # kernels may read this far past a row
+    RING_ROWS = 8           # least rows of the ring
+
+
+ctypedef struct Feed:
+    # Rows of a source, handed out in rising order.
+    const dts_source *source
+    int x                   # first column wanted
+    int next_row            # decoder: first row not yet decoded
+    int ring_rows
+    int64_t stride          # of the ring
+    int64_t shift           # bytes from a ring row's start to column x
+
+
+cdef int grow(void **block, int64_t *have, int64_t want) noexcept nogil:
+    cdef void *p
+    if want <= have[0]:
+        return DTS_OK
+    p = realloc(block[0], <size_t> want)
+    if p == NULL:
+        return DTS_NO_MEMORY
+    block[0] = p
+    have[0] = want
+    return DTS_OK
+
+
+cdef int scratch_init(dts_scratch *s) noexcept nogil:
+    memset(s, 0, sizeof(dts_scratch))
+    s.jpeg = jpeg_new()
+    s.kernels = get_kernels()
+    return DTS_OK if s.jpeg != NULL else DTS_NO_MEMORY
+
+
+cdef void scratch_free(dts_scratch *s) noexcept nogil:
+    if s.jpeg != NULL:
+        jpeg_free(s.jpeg)
+    filter_free(&s.fx)
+    filter_free(&s.fy)
+    free(s.ring)
+    free(s.line)
+    free(s.rows)
+    free(s.picture[0])
+    free(s.picture[1])
+    memset(s, 0, sizeof(dts_scratch))
+
+
+cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
+    return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.picture_bytes[0] + s.picture_bytes[1])
+
+
+cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int y, int w, int h,
+                   int span) noexcept nogil:
+    """Make ready to hand out up to `span` consecutive rows at a time of columns [x, x + w), rows [y, y + h)."""
+    cdef int row_x = 0, row_w = 0, status
+    cdef int ring_rows = max(span, <int> RING_ROWS)
+    f.source = source
+    f.x = x
+    f.ring_rows = ring_rows
+    status = grow(<void **> &s.rows, &s.rows_bytes, 2 * ring_rows * <int64_t> sizeof(void *))
+    if status != DTS_OK or source.pixels != NULL:
+        return status
+    status = jpeg_start(s.jpeg, x, y, w, h, source.channels, &row_x, &row_w)
+    if status != DTS_OK:
+        return status
+    f.next_row = y
+    f.stride = (<int64_t> row_w * source.channels + SLACK + 63) & ~<int64_t> 63
+    f.shift = <int64_t> (x - row_x) * source.channels
+    return grow(<void **> &s.ring, &s.ring_bytes, f.stride * ring_rows)
+
+
+cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil:
+    """Put pointers to column x of rows first .. first+count-1 into s.rows[0..count-1]."""
+    cdef const dts_source *source = f.source
+    cdef uint8_t **target = s.rows + f.ring_rows
+    cdef int k, n, status
+    if source.pixels != NULL:
+        for k in range(count):
+            s.rows[k] = <uint8_t *> source.pixels + (first + k) * source.stride + f.x * source.channels
+        return DTS_OK
+    while f.next_row < first + count:
+        n = min(first + count - f.next_row, f.ring_rows)
+        for k in range(n):
+            target[k] = s.ring + ((f.next_row + k) % f.ring_rows) * f.stride
+        status = jpeg_rows(s.jpeg, target, n)
+        if status != DTS_OK:
+            return status
+        f.next_row += n
+    for k in range(count):
+        s.rows[k] = s.ring + ((first + k) % f.ring_rows) * f.stride + f.shift
+    return DTS_OK
+
+
+cdef int format_bytes(int format) noexcept nogil:
+    return 1 if format == FORMAT_UINT8 else (2 if format == FORMAT_FLOAT16 else 4)
+
+
+cdef void put_pixels(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const uint8_t *src,
+                     size_t n, int channels) noexcept nogil:
+    if sink.format == FORMAT_FLOAT16:
+        k.normalize_f16(<uint16_t *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+    elif sink.format == FORMAT_FLOAT32:
+        k.normalize_f32(<float *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+    else:
+        k.copy_u8(out, src, n, channels, sink.channels, sink.flip)
+
+
+cdef void put_line(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const int16_t *line,
+                   const dts_filter *f, int channels) noexcept nogil:
+    if sink.format == FORMAT_FLOAT16:
+        k.resize_h_f16(<uint16_t *> out, line, f.first, f, channels, sink.channels, sink.norm, sink.flip)
+    elif sink.format == FORMAT_FLOAT32:
+        k.resize_h_f32(<float *> out, line, f.first, f, channels, sink.channels, sink.norm, sink.flip)
+    else:
+        k.resize_h_u8(out, line, f.first, f, channels, sink.channels, sink.flip)
+
+
+cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *v,
+                      const dts_sink *sink) noexcept nogil:
+    cdef Feed f
+    cdef int x = v.box_x + v.win_x, y = v.box_y + v.win_y
+    cdef int row, status = feed_open(s, &f, source, x, y, v.win_w, v.win_h, 1)
+    if status != DTS_OK:
+        return status
+    if (source.pixels != NULL and not sink.flip
+            and source.stride == <int64_t> v.win_w * source.channels
+            and sink.stride == <int64_t> v.win_w * sink.channels * format_bytes(sink.format)):
+        put_pixels(s.kernels, sink, sink.data, source.pixels + y * source.stride,
+                   <size_t> v.win_w * v.win_h, source.channels)
+        return DTS_OK
+    for row in range(v.win_h):
+        status = feed_rows(s, &f, y + row, 1)
+        if status != DTS_OK:
+            return status
+        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], v.win_w, source.channels)
+    return DTS_OK
+
+
+cdef int render_resized(dts_scratch *s, const dts_source *source, const dts_view *v,
+                        const dts_sink *sink) noexcept nogil:
+    cdef Feed f
+    cdef dts_filter *fx = &s.fx
+    cdef dts_filter *fy = &s.fy
+    cdef int row, k, count, top, status
+    cdef int64_t width
+    if (filter_make(fx, 0.0, v.box_w, 0, v.box_w, v.virtual_w, v.win_x, v.win_w, v.antialias) != 0
+            or filter_make(fy, 0.0, v.box_h, 0, v.box_h, v.virtual_h, v.win_y, v.win_h, v.antialias) != 0):
+        return DTS_NO_MEMORY
+    width = <int64_t> (fx.last - fx.first) * source.channels
+    status = grow(<void **> &s.line, &s.line_bytes, 2 * width + SLACK)
+    if status != DTS_OK:
+        return status
+    status = feed_open(s, &f, source, v.box_x + fx.first, v.box_y + fy.first, fx.last - fx.first,
+                       fy.last - fy.first, fy.taps)
+    if status != DTS_OK:
+        return status
+    for row in range(v.win_h):
+        count = fy.count[row]
+        top = v.box_y + fy.start[row]
+        status = feed_rows(s, &f, top, count)
+        if status != DTS_OK:
+            return status
+        for k in range(count, fy.taps):
+            s.rows[k] = s.rows[count - 1]
+        s.kernels.resize_v(s.line, <const uint8_t *const *> s.rows,
+                           fy.weight + <int64_t> row * fy.taps, fy.taps, <size_t> width)
+        put_line(s.kernels, sink, sink.data + row * sink.stride, s.line, fx, source.channels)
+    return DTS_OK
+
+
+cdef int render(dts_scratch *s, const dts_source *source, const dts_view *view,
+                const dts_sink *sink) noexcept nogil:
+    cdef int status, end
+    if view_is_plain(view):
+        status = render_plain(s, source, view, sink)
+    else:
+        status = render_resized(s, source, view, sink)
+    if source.pixels == NULL:
+        end = jpeg_stop(s.jpeg)
+        if status == DTS_OK:
+            status = end
+    return status
+
+
+cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *view, int which,
+                     dts_source *out) noexcept nogil:
+    cdef dts_view inside = view[0]
+    cdef dts_sink sink
+    cdef int64_t step = <int64_t> view.win_w * source.channels
+    cdef int64_t bytes = step * view.win_h
+    cdef int status
+    if bytes > (<int64_t> 1 << 31):
+        return DTS_TOO_LARGE
+    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    if status != DTS_OK:
+        return status
+    inside.win_x = max(view.win_x, 0)
+    inside.win_y = max(view.win_y, 0)
+    inside.win_w = min(view.win_x + view.win_w, view.virtual_w) - inside.win_x
+    inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
+    out.pixels = s.picture[which]
+    out.stride = step
+    out.width = view.win_w
+    out.height = view.win_h
+    out.channels = source.channels
+    if inside.win_w != view.win_w or inside.win_h != view.win_h:
+        memset(s.picture[which], 0, <size_t> bytes)
+    sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
+                 + <int64_t> (inside.win_x - view.win_x) * source.channels)
+    sink.stride = step
+    sink.format = FORMAT_UINT8
+    sink.channels = source.channels
+    sink.flip = 0
+    sink.norm = NULL
+    return render(s, source, &inside, &sink)

@@ -1,0 +1,80 @@
+"""TransferStation: batch slots between the workers and the user."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from dts.status cimport dts_error
+from dts.threads cimport dts_cond, dts_mutex
+
+
+cdef enum:
+    SLOT_FREE = 0
+    SLOT_OPEN = 1       # workers fill it
+    SLOT_HELD = 2       # the user has arrays of it
+
+
+ctypedef struct dts_slot:
+    int64_t state       # SLOT_*; the one thing that the end of a user's array writes
+    uint8_t *images
+    void *labels        # int32_t or int64_t
+    int64_t *ids
+    uint8_t *bad        # per row
+
+
+ctypedef struct dts_batch:
+    int64_t done        # rows finished; counts up to expected
+    int64_t pad[7]      # the counter has a cache line of its own
+    int64_t expected
+    int64_t n_bad
+    dts_slot *slot
+    dts_error error     # of the lowest bad row
+    int64_t pad_end[8]
+
+
+ctypedef struct dts_station:
+    int64_t opened      # batches opened so far in this epoch
+    int64_t pad[7]
+    int64_t closing     # the epoch ends early: everybody out
+    int64_t pad2[7]
+    dts_mutex lock
+    dts_cond batch_opened
+    dts_cond batch_ready
+    dts_batch *ring
+    int64_t depth
+    int64_t worker_waits    # times a worker slept for a batch to open; under the lock
+    int64_t reader_waits    # times the user's side slept for a batch
+
+
+# Workers. The batch, or NULL when the epoch is over: waits until the batch is open.
+cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil
+# A row of the batch is finished; the last one wakes the user's side.
+cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil
+# A row of the batch could not be filled.
+cdef void station_bad(dts_station *s, dts_batch *b, int64_t row, const dts_error *e) noexcept nogil
+
+
+cdef class Slot:
+    cdef dts_slot c
+    cdef object memory
+
+
+cdef class TransferStation:
+    cdef dts_station c
+    cdef readonly int64_t batch_size
+    cdef readonly int64_t sample_bytes
+    cdef readonly int64_t base_slots
+    cdef readonly int64_t extra_slots       # allocated beyond the plan, in all
+    cdef readonly object max_held
+    cdef tuple sample_shape
+    cdef object dtype
+    cdef object label_dtype
+    cdef list slots
+    cdef list open_slots                    # Slot of each open batch, oldest first
+    cdef int64_t n_samples
+    cdef int64_t n_batches
+    cdef readonly int64_t token             # changes with every epoch
+
+    cdef Slot free_slot(self)
+    cdef int open_next(self) except -1
+    cdef int wait(self, dts_batch *b, int64_t token) except -1
+    cdef int64_t drop_bad_rows(self, Slot slot, int64_t rows)
+    cdef tuple arrays(self, Slot slot, int64_t rows)

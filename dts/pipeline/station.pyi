@@ -1,0 +1,38 @@
+from typing import Final
+
+from numpy.typing import DTypeLike
+from typing_extensions import disjoint_base
+
+ALIGNMENT: Final[int]
+
+@disjoint_base
+class Slot:
+    def __init__(self, rows: int, sample_bytes: int, label_bytes: int) -> None: ...
+
+@disjoint_base
+class Lease: ...
+
+@disjoint_base
+class TransferStation:
+    batch_size: int
+    sample_bytes: int
+    base_slots: int
+    extra_slots: int
+    max_held: int | None
+    token: int
+    def __init__(
+        self,
+        batch_size: int,
+        sample_shape: tuple[int, int, int],
+        dtype: DTypeLike,
+        label_dtype: DTypeLike,
+        prefetch: int,
+        max_held: int | None,
+    ) -> None: ...
+    @property
+    def slot_bytes(self) -> int: ...
+    def begin(self, n_samples: int, n_batches: int) -> None: ...
+    def held(self) -> int: ...
+    def check_held(self) -> None: ...
+    def reset(self) -> None: ...
+    def counters(self) -> dict[str, int]: ...

@@ -1,0 +1,264 @@
+"""TransferStation: batch slots between the workers and the user.
+
+A batch is open (workers fill its rows, in any order), then ready (its row counter is full), then held: numpy arrays
+over the slot were handed out. When the last of those arrays dies, one atomic store makes the slot free again; nothing
+else happens there, so arrays may die in any thread, after close(), or in a forked child.
+"""
+
+cimport cython
+cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memmove, memset
+
+from dts.status cimport dts_error, dts_error_clear
+from dts.threads cimport (
+    dts_cond_broadcast, dts_cond_init, dts_cond_signal, dts_cond_wait, dts_cond_wait_ms, dts_fetch_add,
+    dts_load_acq, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
+)
+
+import numpy as np
+
+from dts.errors import ClosedError, DtsError
+
+cnp.import_array()
+
+ALIGNMENT = 256
+
+
+cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil:
+    if dts_load_acq(&s.opened) <= batch:
+        dts_mutex_lock(&s.lock)
+        s.worker_waits += 1
+        while dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
+            dts_cond_wait(&s.batch_opened, &s.lock)
+        dts_mutex_unlock(&s.lock)
+    if dts_load_acq(&s.closing):
+        return NULL
+    return &s.ring[batch % s.depth]
+
+
+cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil:
+    if dts_fetch_add(&b.done, 1) == b.expected - 1:
+        dts_mutex_lock(&s.lock)
+        dts_cond_signal(&s.batch_ready)
+        dts_mutex_unlock(&s.lock)
+
+
+cdef void station_bad(dts_station *s, dts_batch *b, int64_t row, const dts_error *e) noexcept nogil:
+    dts_mutex_lock(&s.lock)
+    b.slot.bad[row] = 1
+    if b.n_bad == 0 or e.position < b.error.position:
+        b.error = e[0]
+    b.n_bad += 1
+    dts_mutex_unlock(&s.lock)
+
+
+cdef class Slot:
+    """Memory of one batch."""
+
+    def __cinit__(self, int64_t rows, int64_t sample_bytes, int64_t label_bytes):
+        cdef int64_t images = _up(rows * sample_bytes)
+        cdef int64_t labels = _up(rows * label_bytes)
+        cdef int64_t ids = _up(rows * 8)
+        cdef uintptr_t start
+        # Fresh pages are zero; numpy asks for huge ones where it can.
+        self.memory = np.empty(images + labels + ids + rows + ALIGNMENT, np.uint8)
+        start = _up(<uintptr_t> cnp.PyArray_DATA(<cnp.ndarray> self.memory))
+        self.c.state = SLOT_FREE
+        self.c.images = <uint8_t *> start
+        self.c.labels = <void *> (start + images)
+        self.c.ids = <int64_t *> (start + images + labels)
+        self.c.bad = <uint8_t *> (start + images + labels + ids)
+
+
+cdef uintptr_t _up(uintptr_t n) noexcept nogil:
+    return (n + 255) & ~<uintptr_t> 255
+
+
+@cython.no_gc
+cdef class Lease:
+    """What the arrays of a batch hang on. It cannot be part of a cycle."""
+
+    cdef Slot slot
+
+    def __dealloc__(self):
+        dts_store_rel(&self.slot.c.state, SLOT_FREE)
+
+
+cdef object _array(Lease lease, tuple shape, cnp.dtype dtype, void *data):
+    cdef cnp.npy_intp dims[4]
+    cdef int k, n = len(shape)
+    for k in range(n):
+        dims[k] = shape[k]
+    array = cnp.PyArray_SimpleNewFromData(n, dims, dtype.num, data)
+    cnp.set_array_base(array, lease)
+    return array
+
+
+cdef class TransferStation:
+    """Batch slots of one split.
+
+    Parameters
+    ----------
+    batch_size : int
+        Rows of a batch.
+    sample_shape : tuple of int
+        (h, w, c) of one row.
+    dtype, label_dtype : dtype
+        Of images and labels.
+    prefetch : int
+        Batches that may be ready ahead, at least 1.
+    max_held : int or None
+        Most batches that the user may hold at once.
+    """
+
+    def __cinit__(self, int64_t batch_size, tuple sample_shape, dtype, label_dtype, int64_t prefetch, max_held):
+        self.batch_size = batch_size
+        self.sample_shape = sample_shape
+        self.dtype = np.dtype(dtype)
+        self.label_dtype = np.dtype(label_dtype)
+        self.sample_bytes = int(np.prod(sample_shape, dtype=np.int64)) * self.dtype.itemsize
+        self.max_held = max_held
+        self.base_slots = prefetch + 1
+        self.slots = []
+        self.open_slots = []
+        memset(&self.c, 0, sizeof(dts_station))
+        dts_mutex_init(&self.c.lock)
+        dts_cond_init(&self.c.batch_opened)
+        dts_cond_init(&self.c.batch_ready)
+        self.c.depth = prefetch
+        self.c.ring = <dts_batch *> calloc(<size_t> prefetch, sizeof(dts_batch))
+        if self.c.ring == NULL:
+            raise MemoryError("no memory for the ring of batches")
+
+    def __dealloc__(self):
+        # No lock is destroyed: a forked child may come here while a thread of its parent held one.
+        free(self.c.ring)
+
+    @property
+    def slot_bytes(self):
+        """Memory of one slot, in bytes."""
+        return self.batch_size * (self.sample_bytes + self.label_dtype.itemsize + 9) + 4 * ALIGNMENT
+
+    def begin(self, int64_t n_samples, int64_t n_batches):
+        """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches."""
+        self.n_samples = n_samples
+        self.n_batches = n_batches
+        self.token += 1
+        self.open_slots = []
+        dts_store_rel(&self.c.opened, 0)
+        dts_store_rel(&self.c.closing, 0)
+        while self.c.opened < min(n_batches, self.c.depth):
+            self.open_next()
+
+    def held(self):
+        """Count the batches whose arrays are alive."""
+        return sum(dts_load_acq(&(<Slot> s).c.state) == SLOT_HELD for s in self.slots)
+
+    cdef Slot free_slot(self):
+        cdef Slot slot, found = None
+        cdef list keep = []
+        for slot in self.slots:
+            if dts_load_acq(&slot.c.state) == SLOT_FREE:
+                if found is None:
+                    found = slot
+                elif len(self.slots) > self.base_slots:
+                    continue  # an extra one that came back: let it go
+            keep.append(slot)
+        if len(keep) < len(self.slots):
+            self.slots = keep
+        if found is None:
+            found = Slot(self.batch_size, self.sample_bytes, self.label_dtype.itemsize)
+            if len(self.slots) >= self.base_slots:
+                self.extra_slots += 1
+            self.slots.append(found)
+        return found
+
+    cdef int open_next(self) except -1:
+        cdef int64_t number = self.c.opened
+        cdef dts_batch *b = &self.c.ring[number % self.c.depth]
+        cdef Slot slot = self.free_slot()
+        slot.c.state = SLOT_OPEN
+        self.open_slots.append(slot)
+        b.done = 0
+        b.expected = min(self.batch_size, self.n_samples - number * self.batch_size)
+        b.n_bad = 0
+        b.slot = &slot.c
+        dts_error_clear(&b.error)
+        memset(slot.c.bad, 0, <size_t> self.batch_size)
+        dts_mutex_lock(&self.c.lock)
+        dts_store_rel(&self.c.opened, number + 1)
+        dts_cond_broadcast(&self.c.batch_opened)
+        dts_mutex_unlock(&self.c.lock)
+        return 0
+
+    cdef int wait(self, dts_batch *b, int64_t token) except -1:
+        """Wait for a batch of the epoch `token` to be full; sees Ctrl-C within 100 ms."""
+        cdef bint slept = False
+        while dts_load_acq(&b.done) != b.expected:
+            with nogil:
+                dts_mutex_lock(&self.c.lock)
+                if dts_load_acq(&b.done) != b.expected and not dts_load_acq(&self.c.closing):
+                    if not slept:
+                        self.c.reader_waits += 1
+                        slept = True
+                    dts_cond_wait_ms(&self.c.batch_ready, &self.c.lock, 100)
+                dts_mutex_unlock(&self.c.lock)
+            PyErr_CheckSignals()
+            if token != self.token or dts_load_acq(&self.c.closing):
+                break
+        if token != self.token or dts_load_acq(&self.c.closing):
+            raise ClosedError("the epoch was ended while a batch was awaited")
+        return 0
+
+    cdef tuple arrays(self, Slot slot, int64_t rows):
+        cdef Lease lease = Lease.__new__(Lease)
+        lease.slot = slot
+        dts_store_rel(&slot.c.state, SLOT_HELD)
+        return (
+            _array(lease, (rows, *self.sample_shape), self.dtype, slot.c.images),
+            _array(lease, (rows,), self.label_dtype, slot.c.labels),
+            _array(lease, (rows,), np.dtype(np.int64), slot.c.ids),
+        )
+
+    cdef int64_t drop_bad_rows(self, Slot slot, int64_t rows):
+        """Close the gaps of bad rows; returns how many are left."""
+        cdef int64_t src, dst = 0, size = self.label_dtype.itemsize
+        for src in range(rows):
+            if slot.c.bad[src]:
+                continue
+            if dst != src:
+                memmove(slot.c.images + dst * self.sample_bytes, slot.c.images + src * self.sample_bytes,
+                        <size_t> self.sample_bytes)
+                memmove(<uint8_t *> slot.c.labels + dst * size, <uint8_t *> slot.c.labels + src * size,
+                        <size_t> size)
+                slot.c.ids[dst] = slot.c.ids[src]
+            dst += 1
+        return dst
+
+    def check_held(self):
+        """Refuse to hand out more batches than the user allowed to be held at once."""
+        if self.max_held is not None and self.held() >= self.max_held:
+            raise DtsError(
+                f"max_held_batches({self.max_held}): {self.held()} batches are still held; drop "
+                "their arrays (and views of them), copy what must be kept, or allow more"
+            )
+
+    def reset(self):
+        """Free the slots of open batches. No worker may be inside."""
+        cdef Slot slot
+        for slot in self.open_slots:
+            dts_store_rel(&slot.c.state, SLOT_FREE)
+        self.open_slots = []
+        self.token += 1
+
+    def counters(self):
+        """Return waits and extra slots so far."""
+        return {
+            "worker_waits": self.c.worker_waits,
+            "consumer_waits": self.c.reader_waits,
+            "extra_slots": self.extra_slots,
+            "slots": len(self.slots),
+        }

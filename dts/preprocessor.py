@@ -1,0 +1,343 @@
+"""Preprocessor: epochs of batches, train and val."""
+
+import atexit
+import logging
+import operator
+import os
+import threading
+import weakref
+
+from dts.batch import Batch, Draws
+from dts.config import MemoryPlan
+from dts.decode import header as picture_header
+from dts.errors import ClosedError, ConfigError
+from dts.plan import plan_splits
+
+_log = logging.getLogger("dts")
+_live: weakref.WeakSet = weakref.WeakSet()
+
+
+class Preprocessor:
+    """Streams batches of a data set. Made by ``Preprocessor.setup()...commit()``.
+
+    A context manager; leaving it, ``close()``, dropping the object and exiting the interpreter all stop its
+    threads. Two of them in one process are independent.
+    """
+
+    @staticmethod
+    def setup():
+        """Return a Setup: the fluent configuration."""
+        from dts.builder import Setup
+
+        return Setup()
+
+    @classmethod
+    def _from_setup(cls, setup):
+        self = cls.__new__(cls)
+        self._lock = threading.RLock()
+        self._closed = False
+        self._splits = plan_splits(setup)
+        self._started = dict.fromkeys(self._splits, -1)
+        self._current = dict.fromkeys(self._splits)
+        self._pid = os.getpid()
+        self._seed = setup._seed % (1 << 64)
+        _live.add(self)
+        _log.info("%s", self.memory_plan())
+        return self
+
+    def __init__(self):
+        raise TypeError("use Preprocessor.setup()...commit()")
+
+    # Epochs
+
+    def train(self, epoch=None):
+        """Iterate over the training batches of an epoch.
+
+        Parameters
+        ----------
+        epoch : int, optional
+            0 or more; None is the one after the last that was started. Order and augmentation are a function
+            of the seed and this number, so any epoch can be started directly.
+
+        Returns
+        -------
+        EpochIterator
+            Its ``len()`` is exact. It starts when iterated; an older one of the same split ends with
+            ClosedError then.
+
+        Raises
+        ------
+        ConfigError
+            The data set has no training set.
+        """
+        return self._epoch("train", epoch)
+
+    def val(self, epoch=None):
+        """Iterate over the validation batches, in file order. As `train`."""
+        return self._epoch("val", epoch)
+
+    def _epoch(self, split, epoch):
+        self._check_open()
+        self._split(split)
+        if epoch is None:
+            epoch = self._started[split] + 1
+        else:
+            epoch = operator.index(epoch)
+            if epoch < 0:
+                raise ValueError(f"an epoch is 0 or more, not {epoch}")
+        return EpochIterator(self, split, epoch)
+
+    def _split(self, split):
+        if split not in ("train", "val"):
+            raise ValueError(f"a split is 'train' or 'val', not {split!r}")
+        if split not in self._splits:
+            other = next(iter(self._splits.values())).file.paths[0]
+            name = "training" if split == "train" else "validation"
+            raise ConfigError(f"dataset: there is no {name} set (only {other})")
+        return self._splits[split]
+
+    # What is there
+
+    @property
+    def steps_per_epoch(self):
+        """Batches of a training epoch."""
+        return self._split("train").n_batches
+
+    @property
+    def val_steps(self):
+        """Batches of a validation epoch."""
+        return self._split("val").n_batches
+
+    @property
+    def num_train_samples(self):
+        """Samples of the training set; 0 where there is none."""
+        return len(self._splits["train"].file) if "train" in self._splits else 0
+
+    @property
+    def num_val_samples(self):
+        """Samples of the validation set; 0 where there is none."""
+        return len(self._splits["val"].file) if "val" in self._splits else 0
+
+    @property
+    def seed(self):
+        """The seed in use, 0..2^64-1; drawn where it was given as None."""
+        return self._seed
+
+    @property
+    def class_names(self):
+        """Names of the classes, by label; None in files without names."""
+        for split in self._splits.values():
+            if split.file.class_names is not None:
+                return list(split.file.class_names)
+        return None
+
+    @property
+    def sample_shape(self):
+        """(h, w, c) of one sample of the training set, else of the validation set."""
+        return next(iter(self._splits.values())).config.sample_shape
+
+    def names(self, split):
+        """Return the names of the samples, ``class/file``, by id; None in files without names.
+
+        Parameters
+        ----------
+        split : str
+            "train" or "val".
+
+        Returns
+        -------
+        sequence of str, or None
+            Bytes that are not UTF-8 come as surrogate escapes.
+        """
+        return self._split(split).file.names
+
+    def memory_plan(self):
+        """Return the MemoryPlan: what will be used, in bytes. ``str()`` of it is a report."""
+        return MemoryPlan(tuple(s.memory for s in self._splits.values()))
+
+    def stats(self):
+        """Return counts since the start, for each split: samples, errors, waits, bytes read, memory.
+
+        Returns
+        -------
+        dict of dict
+        """
+        return {name: s.pipeline.stats() for name, s in self._splits.items()}
+
+    def draws(self, split, epoch, id):
+        """Return what is drawn for a sample in an epoch: crop box, flip, erase box.
+
+        Parameters
+        ----------
+        split : str
+            "train" or "val".
+        epoch, id : int
+            Epoch, 0 or more, and sample id.
+
+        Returns
+        -------
+        Draws
+
+        Raises
+        ------
+        IndexError
+            No such id.
+        CorruptError, DecodeError
+            The picture's size cannot be read.
+        """
+        self._check_open()
+        s = self._split(split)
+        id, epoch = operator.index(id), operator.index(epoch)
+        if not 0 <= id < len(s.file):
+            raise IndexError(f"id {id} is not within 0..{len(s.file) - 1}")
+        data, _ = s.file[id]
+        info = picture_header(data)
+        steps = s.chain.describe(
+            self._seed, epoch & 0xFFFFFFFF, s.config.split, id, info.width, info.height
+        )
+        return Draws.from_steps(
+            steps, id=id, epoch=epoch, split=split, image_size=(info.height, info.width)
+        )
+
+    def state_dict(self):
+        """Do not use: does not exist yet."""
+        raise NotImplementedError("state_dict does not exist yet; train(epoch) starts at any epoch")
+
+    def load_state_dict(self, state):
+        """Do not use: does not exist yet."""
+        raise NotImplementedError("load_state_dict does not exist yet")
+
+    # Life and end
+
+    def _check_open(self):
+        if self._pid != os.getpid():
+            raise ClosedError("this Preprocessor was made before a fork: build one in the child")
+        if self._closed:
+            raise ClosedError("the Preprocessor was closed")
+
+    def close(self):
+        """Stop all threads and give all memory back. Batches that are still held stay valid."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._pid != os.getpid():
+            return
+        for s in self._splits.values():
+            s.pipeline.interrupt()
+        with self._lock:
+            for s in self._splits.values():
+                s.pipeline.close()
+                s.file.close()
+
+    def __enter__(self):
+        self._check_open()
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_splits", None):
+            self.close()
+
+    def __reduce__(self):
+        raise TypeError("a Preprocessor runs threads and cannot be pickled: send the settings")
+
+    def __repr__(self):
+        if self._closed:
+            return "<Preprocessor, closed>"
+        parts = ", ".join(f"{n}: {len(s.file)} samples" for n, s in self._splits.items())
+        return f"<Preprocessor, {parts}>"
+
+
+class EpochIterator:
+    """Batches of one epoch of one split.
+
+    Errors of damaged samples are raised by ``next()``; the call after that gives the next batch. Leaving
+    early costs nothing: dropping the iterator ends the epoch.
+    """
+
+    def __init__(self, owner, split, epoch):
+        self._owner = owner
+        self._split = split
+        self._pipeline = owner._splits[split].pipeline
+        self._n = owner._splits[split].n_batches
+        self._state = "new"
+        self.epoch = epoch
+
+    def __len__(self):
+        return self._n
+
+    def __iter__(self):
+        self._start()
+        return self
+
+    def _start(self):
+        if self._state != "new":
+            return
+        owner = self._owner
+        owner._check_open()
+        older = owner._current[self._split]
+        older = older() if older is not None else None
+        if older is not None:
+            older._state = "superseded"
+            self._pipeline.interrupt()
+        with owner._lock:
+            owner._check_open()
+            self._pipeline.begin(self.epoch)
+            owner._current[self._split] = weakref.ref(self)
+            owner._started[self._split] = self.epoch
+            self._state = "running"
+
+    def __next__(self):
+        self._start()
+        if self._state == "done":
+            raise StopIteration
+        self._check()
+        try:
+            got = self._pipeline.next()
+        except ClosedError:
+            self._check()
+            raise
+        if got is None:
+            self._state = "done"
+            raise StopIteration
+        images, labels, ids, index = got
+        return Batch(images, labels, ids, self.epoch, index)
+
+    def _check(self):
+        if self._state == "superseded":
+            raise ClosedError(f"a newer iterator over the {self._split} set was started")
+        if self._state == "closed":
+            raise ClosedError("this iterator was closed")
+        self._owner._check_open()
+
+    def close(self):
+        """End the epoch here."""
+        if self._state == "running" and not self._owner._closed:
+            self._state = "closed"
+            with self._owner._lock:
+                if self._owner._current[self._split] is None or (
+                    self._owner._current[self._split]() in (self, None)
+                ):
+                    self._pipeline.end()
+
+    def __del__(self):
+        if self._state == "running" and self._owner._pid == os.getpid():
+            self.close()
+
+
+@atexit.register
+def _close_all():
+    for pre in list(_live):
+        pre.close()
+
+
+def _after_fork():
+    for pre in list(_live):
+        for s in pre._splits.values():
+            s.pipeline.abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,59 @@
+/* Positional reads of whole ranges, for POSIX and Windows. Files are the descriptors of Python's os.open, so that a file that
+ * cannot be opened is reported by Python itself, and one descriptor serves all threads (a positional read moves no offset). */
+#ifndef DTS_FILEIO_H
+#define DTS_FILEIO_H
+
+#include <stdint.h>
+
+#include "dts/status.h"
+#include "dts/threads.h"
+
+#define DTS_READ_PIECE ((int64_t)4 << 20) /* between two pieces a thread looks whether it should stop */
+
+#if defined(_WIN32)
+#include <io.h>
+/* Bytes read, 0 at the end of the file, -1 with *os_errno set. */
+static inline int64_t dts_read_once_(int fd, void *to, int64_t length, int64_t offset, int32_t *os_errno) {
+    HANDLE file = (HANDLE)_get_osfhandle(fd);
+    OVERLAPPED where;
+    DWORD got = 0;
+    memset(&where, 0, sizeof where);
+    where.Offset = (DWORD)offset;
+    where.OffsetHigh = (DWORD)((uint64_t)offset >> 32);
+    if (ReadFile(file, to, (DWORD)length, &got, &where)) return (int64_t)got;
+    if (GetLastError() == ERROR_HANDLE_EOF) return 0;
+    *os_errno = EIO;
+    return -1;
+}
+static inline void dts_file_close(int fd) { _close(fd); }
+#else
+static inline int64_t dts_read_once_(int fd, void *to, int64_t length, int64_t offset, int32_t *os_errno) {
+    for (;;) {
+        const ssize_t got = pread(fd, to, (size_t)length, (off_t)offset);
+        if (got >= 0) return (int64_t)got;
+        if (errno == EINTR) continue;
+        *os_errno = errno;
+        return -1;
+    }
+}
+static inline void dts_file_close(int fd) { close(fd); }
+#endif
+
+/* Read bytes [offset, offset + length) of the file into `to`, piece by piece. *got: bytes that arrived.
+ * DTS_OK; DTS_TRUNCATED when the file ends first; DTS_IO with *os_errno; DTS_CLOSED when *stop became non-zero. */
+static inline int dts_file_read(int fd, uint8_t *to, int64_t length, int64_t offset, volatile int64_t *stop, int64_t *got,
+                                int32_t *os_errno) {
+    *got = 0;
+    while (*got < length) {
+        const int64_t left = length - *got;
+        int64_t n;
+        if (dts_load_acq(stop)) return DTS_CLOSED;
+        n = dts_read_once_(fd, to + *got, left < DTS_READ_PIECE ? left : DTS_READ_PIECE, offset + *got, os_errno);
+        if (n < 0) return DTS_IO;
+        if (n == 0) return DTS_TRUNCATED;
+        *got += n;
+    }
+    return DTS_OK;
+}
+
+#endif

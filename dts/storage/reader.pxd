@@ -1,0 +1,81 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from dts.status cimport dts_error
+from dts.storage.arena cimport Arena
+from dts.threads cimport dts_cond, dts_mutex, dts_thread
+
+
+# What the sample path needs of a block: one cache line.
+ctypedef struct block_entry:
+    int64_t state           # 0, then 1 once all below is true; atomic
+    uint8_t *data           # where its bytes are, or will be
+    int64_t first_id
+    int64_t got             # bytes of it that its file has
+    int64_t offset          # in its file
+    int32_t count           # pictures
+    int32_t status          # DTS_OK, or why the whole block is lost
+    int32_t os_errno
+    int32_t volume
+    int32_t number          # within the file
+    int32_t queued          # scratch of whoever fills the sequence
+
+ctypedef struct volume_entry:
+    int fd
+    int32_t level
+    int64_t header_size
+    int64_t num_classes
+
+ctypedef struct io_thread:
+    block_feed *feed
+    int64_t index
+    dts_thread handle
+
+ctypedef struct block_feed:
+    block_entry *blocks
+    int64_t n_blocks
+    volume_entry *volumes
+    int64_t n_volumes
+    int32_t *sequence       # the blocks to load in this epoch, in order of need
+    int64_t n_sequence
+    int64_t limit           # positions of `sequence` below it may be loaded now
+    int64_t stop            # 1 while no epoch runs; atomic
+    int64_t serial          # counts epochs, so that no wait outlives its own
+    int64_t running         # IO threads still at work in this epoch
+    int64_t closing
+    int64_t bytes_read
+    int64_t blocks_read
+    int64_t worker_waits
+    int64_t worker_wait_ns
+    int64_t io_waits
+    int64_t io_wait_ns
+    dts_mutex lock          # guards limit, serial, running, closing and the counters
+    dts_cond ready          # a block came, or the epoch ended
+    dts_cond room           # the limit rose, an epoch began or ended
+    dts_cond idle           # the last IO thread came to rest
+    io_thread *threads
+    int64_t n_threads
+
+
+# Wait for a block: DTS_OK; DTS_CLOSED when its epoch ended; DTS_END when `ms` passed (negative: never).
+cdef int feed_wait(block_feed *feed, int64_t block, int64_t serial, int ms) noexcept nogil
+
+# Raise the limit. Call with the lock held.
+cdef void feed_allow(block_feed *feed, int64_t limit) noexcept nogil
+
+# Say in *error why `block` is lost.
+cdef int feed_explain(block_feed *feed, int64_t block, dts_error *error) noexcept nogil
+
+
+cdef class BlockFeed:
+    cdef block_feed feed
+    cdef void *entries          # what feed.blocks was cut from
+    cdef int64_t pid            # threads live in the process that started them
+    cdef int64_t started        # IO threads that run
+    cdef readonly Arena arena
+    cdef readonly int64_t slots
+    cdef bint closed
+    cdef start(self)
+    cdef void begin(self, int64_t n_sequence, int64_t limit) noexcept nogil
+    cdef int end(self, int ms) noexcept nogil
+    cdef void stop_threads(self) noexcept nogil
+    cpdef close(self)

@@ -1,0 +1,15 @@
+from collections.abc import Sequence
+from typing import Any
+
+from typing_extensions import disjoint_base
+
+from dts.transforms.op import Transform
+
+@disjoint_base
+class Chain:
+    n: int
+    transforms: tuple[Transform, ...]
+    def __init__(self, transforms: Sequence[Transform]) -> None: ...
+    def describe(
+        self, seed: int, epoch: int, split: int, id: int, width: int, height: int
+    ) -> list[dict[str, Any]]: ...

@@ -1,0 +1,110 @@
+"""Base class of the transforms, and the checks that their constructors share."""
+
+import math
+from numbers import Integral, Real
+
+from dts.transforms.op cimport Op, dts_op
+
+MAX_SIDE = 65_500  # the longest side a JPEG can have
+
+
+cdef class Op:
+    """One operation as the workers see it; made by ``Transform.compile``."""
+
+
+class Transform:
+    """Base of all transforms: immutable parameters, checked when made.
+
+    Attributes
+    ----------
+    is_random : bool
+        Whether it draws random numbers.
+    is_carrier : bool
+        Whether it only hands parameters to FusedNormalization, which comes last.
+    """
+
+    is_random = False
+    is_carrier = False
+
+    def compile(self, position):
+        """Make the C form. `position` is the place in the chain: part of the random key."""
+        raise NotImplementedError
+
+    def output_size(self, size):
+        """Return the size after this step.
+
+        Parameters
+        ----------
+        size : tuple of (int, int) or None
+            Height and width before, None when they differ from picture to picture.
+
+        Returns
+        -------
+        tuple of (int, int) or None
+        """
+        return size
+
+    def parameters(self):
+        """Return the constructor's arguments, by name."""
+        return dict(vars(self))
+
+    def __repr__(self):
+        args = ", ".join(f"{k}={v!r}" for k, v in self.parameters().items())
+        return f"{type(self).__name__}({args})"
+
+    def __eq__(self, other):
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.parameters() == other.parameters()
+
+    def __hash__(self):
+        return hash((type(self), *self.parameters().items()))
+
+
+def check_side(name, value):
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(f"{name} must be an integer, not {value!r}")
+    value = int(value)
+    if not 1 <= value <= MAX_SIDE:
+        raise ValueError(f"{name} must lie in 1..{MAX_SIDE}, not {value}")
+    return value
+
+
+def check_pair_or_side(name, value):
+    """Return an int (one side) or a (h, w) pair, checked."""
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(f"{name} must be an int or (height, width), not {value!r}")
+        return check_side(f"{name}[0]", value[0]), check_side(f"{name}[1]", value[1])
+    return check_side(name, value)
+
+
+def check_size(name, value):
+    """Return (h, w); one int stands for both."""
+    value = check_pair_or_side(name, value)
+    return value if isinstance(value, tuple) else (value, value)
+
+
+def check_number(name, value, low=-math.inf, high=math.inf):
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    value = float(value)
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ValueError(f"{name} must lie in [{low:g}, {high:g}], not {value:g}")
+    return value
+
+
+def check_range(name, value, low, high=math.inf):
+    """Return an ordered pair of finite numbers above `low` (exclusive) and up to `high`."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ValueError(f"{name} must be a (min, max) pair, not {value!r}")
+    a, b = (check_number(f"{name}[{i}]", v) for i, v in enumerate(value))
+    if not low < a <= b <= high:
+        raise ValueError(f"{name} must satisfy {low:g} < min <= max <= {high:g}, not ({a:g}, {b:g})")
+    return a, b
+
+
+def check_flag(name, value):
+    if not isinstance(value, (bool, type(None))) and value not in (0, 1):
+        raise ValueError(f"{name} must be True or False, not {value!r}")
+    return bool(value)

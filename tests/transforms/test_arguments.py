@@ -1,0 +1,84 @@
+"""Constructors refuse what cannot work, when they are called."""
+
+import copy
+import pickle
+
+import pytest
+
+from dts.transforms import (
+    CenterCrop,
+    Chain,
+    RandomErasing,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    Resize,
+)
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("make", [CenterCrop, RandomResizedCrop, Resize])
+@pytest.mark.parametrize("size", [0, -1, 1.5, "8", None, True, (1,), (1, 2, 3), (0, 5), 65_501, NAN])
+def test_sizes(make, size):
+    with pytest.raises(ValueError, match="size"):
+        make(size)
+
+
+@pytest.mark.parametrize(
+    "scale", [(0, 0), (1, 0.5), (0.5, 1.5), (NAN, 1), (0.1, NAN), (-1, 1), (0.1,), (0.1, 0.2, 0.3), "x"]
+)
+@pytest.mark.parametrize("make", [lambda s: RandomResizedCrop(8, s), lambda s: RandomErasing(0.5, s)])
+def test_scales(make, scale):
+    with pytest.raises(ValueError, match="scale"):
+        make(scale)
+
+
+@pytest.mark.parametrize("ratio", [(0, 1), (2, 1), (NAN, 1), (1, INF), (1,), (1, 2, 3, 4, 5)])
+@pytest.mark.parametrize(
+    "make",
+    [lambda r: RandomResizedCrop(8, (0.1, 1), r), lambda r: RandomErasing(0.5, (0.1, 0.2), r)],
+)
+def test_ratios(make, ratio):
+    with pytest.raises(ValueError, match="ratio"):
+        make(ratio)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, NAN, "x", None])
+@pytest.mark.parametrize("make", [RandomHorizontalFlip, RandomErasing])
+def test_probabilities(make, p):
+    with pytest.raises(ValueError, match="p must"):
+        make(p)
+
+
+@pytest.mark.parametrize("value", ["mean", (1, 2), NAN, (0, 0, INF)])
+def test_fill_values(value):
+    with pytest.raises(ValueError, match="value"):
+        RandomErasing(value=value)
+
+
+def test_random_fill_is_announced():
+    with pytest.raises(NotImplementedError, match="random"):
+        RandomErasing(value="random")
+
+
+def test_the_positional_forms_of_the_reference():
+    assert RandomResizedCrop(224, 0.08, 1.0) == RandomResizedCrop(224)
+    assert RandomResizedCrop(224, 0.2, 0.9, 0.5, 2.0) == RandomResizedCrop(224, (0.2, 0.9), (0.5, 2))
+    assert RandomErasing(0.25, (0.02, 0.33), (0.3, 3.3)) == RandomErasing(0.25)
+    with pytest.raises(ValueError, match="four numbers"):
+        RandomResizedCrop(224, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+def test_they_are_values():
+    for op in (RandomResizedCrop(8), Resize(5), CenterCrop((4, 5)), RandomHorizontalFlip(), RandomErasing()):
+        assert pickle.loads(pickle.dumps(op)) == op == copy.deepcopy(op)
+        assert hash(op) == hash(copy.copy(op))
+        assert eval(repr(op)) == op
+    assert Resize(5) != CenterCrop(5)
+    assert Resize(5) != Resize(6)
+
+
+def test_a_chain_is_bounded():
+    assert Chain([CenterCrop(4)] * 64).n == 64
+    with pytest.raises(ValueError, match="64"):
+        Chain([CenterCrop(4)] * 65)
