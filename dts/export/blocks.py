@@ -1,0 +1,153 @@
+"""Fill one block: the table, the pictures at their places, zeros, and the checksums of it all."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dts.export.errors import PictureError
+from dts.export.jpeg_head import NeedMore, kind_of, read_head
+from dts.format.block import pack_table
+from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, up64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block ready to be written, and what the file has to know of it.
+
+    Attributes
+    ----------
+    data : bytearray
+        `BLOCK_BYTES` bytes.
+    crc : int
+        CRC-32 of `data`.
+    sample_crcs : uint32 array of shape (n,)
+        CRC-32 of each picture, without its padding.
+    max_area : int
+        Largest width x height.
+    not_jpeg, no_end : list of int
+        Places in the block of what is no JPEG file, and of JPEG files without an end marker.
+    """
+
+    data: bytearray
+    crc: int
+    sample_crcs: NDArray[np.uint32]
+    max_area: int
+    not_jpeg: list[int]
+    no_end: list[int]
+
+
+class ReadError(Exception):
+    """A file that could not be read as the scan saw it.
+
+    Attributes
+    ----------
+    place : int
+        Its place in the block.
+    reason : str
+    """
+
+    def __init__(self, place: int, reason: str):
+        super().__init__(place, reason)
+        self.place = place
+        self.reason = reason
+
+
+def _begin(level: int, number: int, sizes: ArrayLike, labels: ArrayLike):
+    """Make an empty block with its table, and say where each picture starts."""
+    space = up64(np.asarray(sizes, np.int64))
+    offsets = BLOCK_HEADER_SIZE[level] + np.cumsum(space) - space
+    data = bytearray(BLOCK_BYTES)
+    table = pack_table(level, number, offsets, sizes, labels)
+    data[: len(table)] = table
+    return data, offsets.tolist()
+
+
+def pack_pictures(
+    level: int, number: int, pictures: Sequence[bytes], labels: ArrayLike, max_area: int
+) -> Block:
+    """Make a block of encoded pictures.
+
+    Parameters
+    ----------
+    level, number : int
+        Level of the file, number of the block in it.
+    pictures : sequence of bytes
+    labels : array_like of int
+    max_area : int
+        Largest width x height of them.
+    """
+    data, offsets = _begin(level, number, [len(p) for p in pictures], labels)
+    for offset, picture in zip(offsets, pictures, strict=True):
+        data[offset : offset + len(picture)] = picture
+    crcs = np.array([zlib.crc32(p) for p in pictures], np.uint32)
+    return Block(data, zlib.crc32(data), crcs, max_area, [], [])
+
+
+def read_files(
+    number: int,
+    paths: Sequence[bytes],
+    sizes: Sequence[int],
+    labels: ArrayLike,
+    stopped: Callable[[], bool],
+) -> Block | None:
+    """Make a level 0 block: read files to their places, unchanged.
+
+    Parameters
+    ----------
+    number : int
+        Number of the block in the file.
+    paths, sizes, labels
+        Of each picture; sizes as the scan saw them.
+    stopped : callable
+        Asked before each file; if it says True the answer is None.
+
+    Raises
+    ------
+    ReadError
+        A file cannot be read, or has another size by now.
+    """
+    data, offsets = _begin(0, number, sizes, labels)
+    view = memoryview(data)
+    crcs = np.empty(len(paths), np.uint32)
+    max_area, not_jpeg, no_end = 0, [], []
+    for i, (path, start, size) in enumerate(zip(paths, offsets, sizes, strict=True)):
+        if stopped():
+            return None
+        stop = start + size
+        try:
+            read = _read_into(path, view[start:stop])
+        except OSError as error:
+            raise ReadError(i, f"cannot be read: {error.strerror}") from None
+        if read != size:
+            raise ReadError(i, "changed its size since it was listed")
+        crcs[i] = zlib.crc32(view[start:stop])
+        try:
+            head = read_head(data, start, stop)
+            max_area = max(max_area, head.width * head.height)
+            if data[stop - 2 : stop] != b"\xff\xd9" and data.rfind(b"\xff\xd9", start, stop) < 0:
+                no_end.append(i)
+        except (PictureError, NeedMore):
+            if kind_of(data, start) != "JPEG":
+                not_jpeg.append(i)
+    return Block(data, zlib.crc32(data), crcs, max_area, not_jpeg, no_end)
+
+
+def _read_into(path: bytes, view: memoryview) -> int:
+    """Fill `view` from a file; say how many bytes were there, one more if the file goes on."""
+    with open(path, "rb", buffering=0) as file:
+        done = 0
+        while done < len(view):
+            count = file.readinto(view[done:])
+            if not count:
+                return done
+            done += count
+        return done + len(file.read(1))

@@ -1,0 +1,83 @@
+"""Run many small tasks elsewhere and take their results in order, a bounded number ahead."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections import deque
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+T = TypeVar("T")
+
+
+def allowed_cpus() -> int:
+    """Count the CPUs this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_order(
+    executor: Executor, run: Callable[..., T], tasks: Iterable[tuple[Any, ...]], ahead: int
+) -> Iterator[T]:
+    """Yield ``run(*task)`` for each task, in their order.
+
+    Parameters
+    ----------
+    executor : Executor
+    run : callable
+    tasks : iterable of tuple
+    ahead : int
+        Tasks that are handed out and not yet taken, at most.
+    """
+    waiting: deque[Future[T]] = deque()
+    try:
+        for task in tasks:
+            if len(waiting) >= ahead:
+                yield waiting.popleft().result()
+            with _no_interrupt_for_children():
+                waiting.append(executor.submit(run, *task))
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+@contextlib.contextmanager
+def processes(jobs: int) -> Iterator[Executor]:
+    """Give a pool of `jobs` fresh processes; on the way out nothing more is started in it."""
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupt
+    )
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_interrupt() -> None:
+    """Leave Ctrl-C, which reaches every process of the terminal, to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _no_interrupt_for_children() -> Iterator[None]:
+    """Start processes with SIGINT blocked: they inherit it, and stay quiet while starting up.
+
+    For this process an interrupt is only put off to the end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,146 @@
+"""One picture: what is checked before it is packed, and how levels 1-3 encode it anew.
+
+The bytes that come out are fixed by older files: double arithmetic, truncation, which
+mode is converted when, and Pillow's own defaults decide them. Nothing here may be tidied up.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import simplejpeg
+from PIL import Image, UnidentifiedImageError
+
+from dts.export.errors import PictureError
+from dts.export.jpeg_head import JpegHead, NeedMore, kind_of, read_head, why_not_jpeg
+
+SHORT_SIDE = 400
+THRESHOLD = {1: 400, 2: 440, 3: 440}  # a short side above it is scaled down to SHORT_SIDE
+LONG_SIDE = 600  # levels 2 and 3 crop to SHORT_SIDE x LONG_SIDE
+QUALITY = {1: 90, 2: 90, 3: 80}
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
+HEAD_BYTES = 16384  # read first; a frame header is rarely further in
+
+
+class Encoded(NamedTuple):
+    """A picture ready to be stored: JPEG bytes, and its size in pixels."""
+
+    data: bytes
+    width: int
+    height: int
+
+
+def check_file(path: bytes) -> JpegHead:
+    """Read the head of a JPEG file that is to be stored as it is.
+
+    Raises
+    ------
+    PictureError
+        It is empty, not a JPEG file, or one that no loader could decode.
+    OSError
+        It cannot be read.
+    """
+    with open(path, "rb", buffering=0) as file:
+        data = file.read(HEAD_BYTES)
+        try:
+            head = read_head(data)
+        except NeedMore:
+            try:
+                head = read_head(data + file.readall())
+            except NeedMore:
+                raise PictureError("a JPEG file that ends in its header") from None
+    if head.bits != 8:
+        raise PictureError(f"has {head.bits} bits per channel, only 8 can be decoded")
+    if head.width == 0 or head.height == 0:
+        raise PictureError(f"says it is {head.width}x{head.height} pixels")
+    return head
+
+
+def reencode(data: bytes, level: int) -> Encoded:
+    """Scale, crop and encode a picture as levels 1-3 store it.
+
+    Parameters
+    ----------
+    data : bytes
+        A JPEG, PNG, WebP, BMP, GIF or TIFF file; of several frames the first is taken.
+    level : {1, 2, 3}
+
+    Returns
+    -------
+    Encoded
+
+    Raises
+    ------
+    PictureError
+        The picture cannot be decoded, or not be stored as JPEG.
+    """
+    if not data:
+        raise PictureError("has 0 bytes")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # broken EXIF and the like says nothing of the pixels
+        try:
+            return _reencode(data, level)
+        except Exception as error:  # Pillow's decoders raise whatever they come across
+            if _only_end_missing(data):
+                return _reencode(data + b"\xff\xd9", level)
+            raise PictureError(_reason(error, data)) from None
+
+
+def _reencode(data: bytes, level: int) -> Encoded:
+    with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        width, height = image.size
+        picture: Image.Image = _eight_bits(image) if image.mode.startswith("I;16") else image
+        short = min(width, height)
+        if short > THRESHOLD[level]:
+            scale = SHORT_SIDE * 1.0 / short
+            size = int(width * scale), int(height * scale)
+            picture = picture.resize(size, Image.Resampling.LANCZOS)
+        if level >= 2:
+            picture = _crop(picture, landscape=width > height)
+        if picture.mode in ("RGBA", "LA", "P"):
+            picture = picture.convert("RGB")
+        out = io.BytesIO()
+        picture.save(out, "JPEG", quality=QUALITY[level])
+        return Encoded(out.getvalue(), *picture.size)
+
+
+def _crop(picture: Image.Image, *, landscape: bool) -> Image.Image:
+    most = (LONG_SIDE, SHORT_SIDE) if landscape else (SHORT_SIDE, LONG_SIDE)
+    width, height = min(picture.width, most[0]), min(picture.height, most[1])
+    if (width, height) == picture.size:
+        return picture
+    left, top = (picture.width - width) // 2, (picture.height - height) // 2
+    return picture.crop((left, top, left + width, top + height))
+
+
+def _eight_bits(image: Image.Image) -> Image.Image:
+    """Scale 16-bit grey to 8 bits: white stays white, where Pillow's convert would clip."""
+    wide = np.asarray(image).astype(np.uint32)
+    return Image.fromarray(((wide + 128) // 257).astype(np.uint8))
+
+
+def _only_end_missing(data: bytes) -> bool:
+    """Tell whether a JPEG file lacks its end marker and nothing else.
+
+    Pillow refuses such a file, though all pixels are there; with a marker put behind, it takes
+    files that lack pixels too. simplejpeg tells the two apart.
+    """
+    if kind_of(data) != "JPEG" or data.endswith(b"\xff\xd9"):
+        return False
+    try:
+        simplejpeg.decode_jpeg(data + b"\xff\xd9", strict=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _reason(error: Exception, data: bytes) -> str:
+    kind = kind_of(data)
+    if kind is None:
+        return why_not_jpeg(data)
+    if isinstance(error, UnidentifiedImageError):
+        return f"is a damaged {kind} file"
+    return f"is a {kind} file that cannot be packed: {error or type(error).__name__}"

@@ -1,0 +1,231 @@
+"""Blocks in the order of the file, from a listing: read as they are, or encoded anew."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dts.errors import ExportError
+from dts.export.blocks import Block, ReadError, pack_pictures, read_files
+from dts.export.errors import PictureError
+from dts.export.flow import in_order, processes
+from dts.export.packing import Filler, shuffled
+from dts.export.pictures import Encoded, check_file, reencode
+from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from numpy.typing import NDArray
+
+    from dts.datasets.listing import Listing
+    from dts.export.packing import Arrangement
+
+READERS = 4  # threads that read ahead
+CHECKED_AT_ONCE = 256  # files a checking task looks at
+ENCODED_AT_ONCE = 8  # pictures an encoding task makes: what an interrupt has to wait for
+
+
+class Filled(NamedTuple):
+    """A block, and of each picture in it the sample number and the size of its source."""
+
+    block: Block
+    samples: NDArray[np.int64]
+    source_sizes: NDArray[np.int64]
+
+
+class BadSample(Exception):
+    """One sample of the listing cannot be packed, for a reason."""
+
+    def __init__(self, sample: int, reason: str):
+        super().__init__(sample, reason)
+        self.sample = sample
+        self.reason = reason
+
+
+def capacity(level: int) -> int:
+    """Bytes a block holds beside its table."""
+    return BLOCK_BYTES - BLOCK_HEADER_SIZE[level]
+
+
+def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tuple[int, str]]:
+    """Read the head of every file that is to be stored as it is; yield what cannot be stored."""
+    n = len(listing)
+    starts = range(0, n, CHECKED_AT_ONCE)
+
+    def check(start: int) -> list[tuple[int, str]]:
+        found = []
+        for i in range(start, min(start + CHECKED_AT_ONCE, n)):
+            try:
+                check_file(listing.path(i))
+            except PictureError as error:
+                found.append((i, str(error)))
+            except OSError as error:
+                found.append((i, f"cannot be read: {error.strerror}"))
+        return found
+
+    with ThreadPoolExecutor(READERS) as pool:
+        for found in in_order(pool, check, ((s,) for s in starts), 2 * READERS):
+            tick(min(CHECKED_AT_ONCE, n))
+            yield from found
+
+
+def changed_files(listing: Listing) -> Iterator[tuple[int, str]]:
+    """Look at every file again; yield what is not as the listing says."""
+    for i in range(len(listing)):
+        path = listing.path(i)
+        try:
+            if os.stat(path).st_size != listing.sizes[i]:
+                yield i, "changed its size since it was listed"
+            elif not os.access(path, os.R_OK):
+                yield i, f"cannot be read: {os.strerror(errno.EACCES)}"
+        except OSError as error:
+            yield i, f"cannot be read: {error.strerror}"
+
+
+def stored_blocks(
+    listing: Listing, plan: Arrangement, readers: int, tick: Callable[[int], object]
+) -> Generator[Filled]:
+    """Read the blocks of a level 0 file, some ahead.
+
+    Raises
+    ------
+    BadSample
+        A file is not any more what the listing says.
+    """
+    stop = threading.Event()
+
+    def read(k: int) -> Filled | None:
+        samples = plan.block(k)
+        sizes = listing.sizes[samples]
+        paths = [listing.path(i) for i in samples]
+        try:
+            block = read_files(k, paths, sizes.tolist(), listing.labels[samples], stop.is_set)
+        except ReadError as error:
+            raise BadSample(int(samples[error.place]), error.reason) from None
+        return None if block is None else Filled(block, samples, sizes)
+
+    pool = ThreadPoolExecutor(readers)
+    try:
+        for filled in in_order(pool, read, ((k,) for k in range(plan.num_blocks)), readers + 1):
+            assert filled is not None  # only after stop
+            tick(len(filled.samples))
+            yield filled
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def encoded_blocks(
+    listing: Listing,
+    level: int,
+    jobs: int,
+    executor: Executor | None,
+    bad: Callable[[int, str], None],
+    tick: Callable[[int], object],
+) -> Generator[Filled]:
+    """Encode all pictures of a listing and fill block after block.
+
+    Parameters
+    ----------
+    listing : Listing
+    level : {1, 2, 3}
+    jobs : int
+        Processes; 1 is this one alone.
+    executor : Executor or None
+        Where to encode instead. Its workers must see the files under the same paths.
+    bad : callable
+        Called with sample number and reason of each picture that cannot be packed.
+    tick : callable
+        Called with the number of pictures that were done.
+    """
+    order = shuffled(len(listing))
+    filler = Filler(capacity(level), MAX_PICTURES[level])
+    number = area = 0
+    pictures: list[bytes] = []
+    samples: list[int] = []
+    sources: list[int] = []
+
+    def block() -> Filled:
+        index = np.array(samples, np.int64)
+        packed = pack_pictures(level, number, pictures, listing.labels[index], area)
+        return Filled(packed, index, np.array(sources, np.int64))
+
+    with contextlib.closing(_encoded(listing, order, level, jobs, executor)) as results:
+        for sample, result in zip(order.tolist(), results, strict=True):
+            tick(1)
+            if isinstance(result, str):
+                bad(sample, result)
+                continue
+            encoded, source_size = result
+            try:
+                begins = filler.add(len(encoded.data))
+            except ValueError:
+                bad(sample, f"takes {len(encoded.data):,} bytes, a block has {capacity(level):,}")
+                continue
+            if begins:
+                yield block()
+                number += 1
+                pictures, samples, sources, area = [], [], [], 0
+            pictures.append(encoded.data)
+            samples.append(sample)
+            sources.append(source_size)
+            area = max(area, encoded.width * encoded.height)
+    if pictures:
+        yield block()
+
+
+def _encoded(
+    listing: Listing,
+    order: NDArray[np.int64],
+    level: int,
+    jobs: int,
+    executor: Executor | None,
+) -> Generator[tuple[Encoded, int] | str]:
+    """Encode pictures in an order; a reason in place of one that cannot be."""
+    tasks = (
+        ([listing.path(i) for i in order[start : start + ENCODED_AT_ONCE]], level)
+        for start in range(0, len(order), ENCODED_AT_ONCE)
+    )
+    with contextlib.ExitStack() as stack:
+        if executor is None and jobs > 1:
+            executor = stack.enter_context(processes(jobs))
+        if executor is None:
+            for paths, _ in tasks:
+                yield from encode_files(paths, level)
+            return
+        try:
+            for results in in_order(executor, encode_files, tasks, 4 * jobs):
+                yield from results
+        except BrokenProcessPool:
+            raise ExportError(
+                "a process that encodes pictures died, for want of memory?"
+            ) from None
+
+
+def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | str]:
+    """Read and encode some pictures: what an encoding process is given to do.
+
+    Returns
+    -------
+    list
+        For each path the picture and the size of its file, or the reason why there is none.
+    """
+    results: list[tuple[Encoded, int] | str] = []
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+            results.append((reencode(data, level), len(data)))
+        except OSError as error:
+            results.append(f"cannot be read: {error.strerror}")
+        except PictureError as error:
+            results.append(str(error))
+    return results
