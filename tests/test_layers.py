@@ -62,6 +62,8 @@ def test_a_small_valid_tree_is_clean(tool, tree):
             "dts/format/block.pyx": "import numpy as np\nfrom dts import errors\n",
             "dts/decode/engine.c": '#include "engine.h"\n#include <stdio.h>\n',
             "dts/decode/engine.h": "",
+            "dts/decode/__init__.py": "from dts.decode.jpeg import decode\n",
+            "dts/decode/jpeg.pyx": 'cdef extern from "dts/decode/engine.h":\n    pass\n',
             "dts/rng/philox.py": "",
         }
     )

@@ -3,6 +3,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 need_dts lint
 cd "$ROOT"
+export PATH="$VENV/bin:$PATH" # cython-lint calls pycodestyle
 say "ruff"
 "$VENV/bin/ruff" check
 "$VENV/bin/ruff" format --check

@@ -56,7 +56,7 @@ class Use:
     source: str  # dotted module the line stands in
     target: str  # dotted module it names
     text: str
-    deferred: bool  # inside a function: done when that is called, not when the module is imported
+    deferred: bool  # not done on import: a header, or inside a function
 
 
 def rules():
@@ -111,10 +111,10 @@ class Tree:
             else:
                 found = cython_imports(text)
             source = self.module_of(path)
-            for line, kind, name, members, *deferred in found:
+            for line, kind, name, members, deferred in found:
                 for target in self.resolve(path, source, kind, name, members):
                     relative = path.relative_to(self.root)
-                    yield Use(relative, line, source, target, name, any(deferred))
+                    yield Use(relative, line, source, target, name, deferred)
 
     def resolve(self, path, source, kind, name, members):
         if kind == "header":
@@ -226,13 +226,13 @@ def cython_imports(text):
         # `if x: cimport y` and `try: import z` on one line
         statement = re.sub(r"^(?:if|elif|else|try|except|finally)\b[^:]*:\s*", "", statement)
         if verbatim and statement.startswith("{0}"):
-            for offset, kind, name, members in includes(strings[0]):
-                yield line + offset - 1, kind, name, members
+            for offset, *rest in includes(strings[0]):
+                yield line + offset - 1, *rest
         verbatim = False
         if found := _EXTERN.match(statement):
             verbatim = True
             if found.group(1) is not None:
-                yield line, "header", strings[int(found.group(1))].strip("<>"), []
+                yield line, "header", strings[int(found.group(1))].strip("<>"), [], True
         elif found := _FROM.match(statement):
             names = [
                 part.split()[0] for part in found.group(2).strip("() ").split(",") if part.strip()
@@ -245,12 +245,12 @@ def cython_imports(text):
 
 
 def includes(text):
-    """Yield (line, kind, header, []) of the #include lines of C text."""
+    """Yield (line, kind, header, [], True) of the #include lines of C text."""
     blank = lambda m: re.sub(r"[^\n]", " ", m.group())  # noqa: E731
     text = re.sub(r"/\*.*?\*/", blank, text, flags=re.DOTALL)
     for number, line in enumerate(text.split("\n"), 1):
         if found := re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line):
-            yield number, "header", found.group(1), []
+            yield number, "header", found.group(1), [], True
 
 
 def cycles(edges):
