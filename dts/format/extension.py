@@ -27,11 +27,12 @@ _FIELDS: dict[str, tuple[bytes, str | None]] = {
     "sample_names": (b"NAME", None),
     "source_sizes": (b"SIZE", "<u8"),
 }
+MOST_CLASS_NAME_BYTES = 256 << 20
 
 
 def _most_name_bytes(n: int) -> int:
     """Bytes that a list of n names may have: no more than 1 KiB each on average."""
-    return (1 << 20) + (1 << 10) * n
+    return (1 << 16) + (1 << 10) * n
 
 
 @dataclass
@@ -82,6 +83,7 @@ class Extension:
             A name of more than 65,535 bytes, names of more than 1 KiB on average, or a number
             that does not fit.
         """
+        self._check_lengths()
         inside: list[tuple[bytes, bytes, int]] = []
         outside: list[tuple[bytes, bytes, int]] = []
         left = room - sections.packed_bytes([])
@@ -102,6 +104,16 @@ class Extension:
         sidecar = sections.pack(outside, flags=sections.IS_SIDECAR)
         checksum = sections.head_checksum(sidecar)
         return sections.pack(inside, flags=sections.HAS_SIDECAR, sidecar=checksum), sidecar
+
+    def _check_lengths(self) -> None:
+        fields = ("sample_names", "sample_crcs", "source_sizes")
+        samples = {f: len(getattr(self, f)) for f in fields if getattr(self, f) is not None}
+        if self.block_counts is not None:
+            samples["block_counts"] = int(np.sum(self.block_counts))
+        if len(set(samples.values())) > 1:
+            raise FormatError(
+                f"parts of the extension differ in their number of samples: {samples}"
+            )
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Extension | None":
@@ -161,7 +173,7 @@ class StoredExtension:
             )
             return None
         if sidecar.checksum != self._inside.sidecar:
-            raise FormatError(f"{self._sidecar_path}: this sidecar belongs to another {path}")
+            raise sections.damaged(path, f"{self._sidecar_path} is the sidecar of another file")
         return sidecar
 
     def _load(self, field: str, most: int) -> bytes | None:
@@ -183,9 +195,9 @@ class StoredExtension:
             raise self._error(tag, f"has {len(raw) // itemsize} entries, the header says {n}")
         return np.frombuffer(raw, dtype)
 
-    def _names(self, field: str, n: int) -> Names | None:
+    def _names(self, field: str, n: int, most: int | None = None) -> Names | None:
         tag = _FIELDS[field][0]
-        raw = self._load(field, _most_name_bytes(n))
+        raw = self._load(field, min(_most_name_bytes(n), most or _most_name_bytes(n)))
         if raw is None:
             return None
         try:
@@ -197,11 +209,12 @@ class StoredExtension:
         return names
 
     def _error(self, tag: bytes, reason: str) -> FormatError:
-        return FormatError(f"{self._inside.path}: extension: section {tag.decode()!r} {reason}")
+        return sections.damaged(self._inside.path, f"section {tag.decode()!r} {reason}")
 
     @cached_property
     def class_names(self) -> Names | None:
-        return self._names("class_names", self._header.num_classes)
+        # Unlike the number of samples, that of classes is not bounded by the size of the file.
+        return self._names("class_names", self._header.num_classes, most=MOST_CLASS_NAME_BYTES)
 
     @cached_property
     def sample_names(self) -> Names | None:

@@ -1,6 +1,5 @@
 """The 144-byte header: reading, writing and checking it."""
 
-import math
 import os
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from libc.string cimport memcmp, memcpy
 
 from dts.errors import FormatError
+from dts.format.checks import check_header
 from dts.format.layout import (
     ALIGNMENT,
     ARRAY_CLASSES,
@@ -58,10 +58,6 @@ HEADER_DTYPE = np.dtype(
         ("crc_code", "<u4"),
     ]
 )
-
-JPEG_MAX_AREA = 65535 * 65535
-MAX_LEVEL = max(LEVELS)
-MAX_CLASSES = 2**31 - 1  # labels are int32 in memory
 
 
 cdef class Header:
@@ -209,27 +205,7 @@ cdef class Header:
         FormatError
             Names the first wrong field and its value.
         """
-        _require(self, "magic", MAGIC.decode())
-        if self.raw.version[0] != VERSION[0]:
-            raise FormatError(f"version is {self.version}, this library reads {VERSION[0]}.x")
-        _within(self, "is_training", 0, 1)
-        _within(self, "compress_level", 0, MAX_LEVEL)
-        _within(self, "val_set_prep", 0, 1)
-        _require(self, "tensor_layout", "NHWC")
-        _within(self, "num_samples", 1)
-        _within(self, "num_blocks", 1)
-        if not (math.isfinite(self.raw.compression_ratio) and self.raw.compression_ratio > 0):
-            raise FormatError(f"compression_ratio is {self.compression_ratio}, must be positive")
-        for name in ("normalize_mean", "normalize_std"):
-            if not all(map(math.isfinite, getattr(self, name))):
-                raise FormatError(f"{name} is {getattr(self, name)}, must be finite")
-        if self.dataset_type == PICTURES:
-            _validate_pictures(self)
-        elif self.dataset_type in ARRAY_SHAPES:
-            _validate_arrays(self)
-        else:
-            known = ", ".join(map(repr, (PICTURES, *ARRAY_SHAPES)))
-            raise FormatError(f"dataset_type is {self.dataset_type!r}, must be one of {known}")
+        check_header(self)
 
     def __eq__(self, other):
         if not isinstance(other, Header):
@@ -406,7 +382,7 @@ def _with_defaults(fields):
     header_bytes = given.get("header_bytes", ARRAY_HEADER_BYTES if arrays else HEADER_AREA)
     per_block = samples * (height * width * channels + 1) if arrays else BLOCK_BYTES
     block_bytes = given.get("block_bytes", blocks * per_block)
-    by_level = level if level in LEVELS else MAX_LEVEL
+    by_level = level if level in LEVELS else 0
     return {
         "magic": MAGIC,
         "version": VERSION,
@@ -454,65 +430,3 @@ def _fit(name, value):
     if numbers.shape != dtype.shape:
         raise FormatError(f"{name} is {value!r}, must have shape {dtype.shape}")
     return numbers.astype(dtype.base)
-
-
-def _require(header, name, *allowed):
-    value = getattr(header, name)
-    if value not in allowed:
-        raise FormatError(f"{name} is {value!r}, must be {' or '.join(map(repr, allowed))}")
-
-
-def _within(header, name, low, high=None):
-    value = getattr(header, name)
-    if value < low or (high is not None and value > high):
-        wanted = f"at least {low}" if high is None else f"in {low}..{high}"
-        raise FormatError(f"{name} is {value}, must be {wanted}")
-
-
-def _validate_pictures(header):
-    level = header.compress_level
-    capacity = TABLE_CAPACITY[level]
-    _within(header, "num_classes", 1, MAX_CLASSES)
-    _require(header, "image_width", 0)
-    _require(header, "image_height", 0)
-    _require(header, "num_channels", 3)
-    _require(header, "color_channel_type", " RGB")
-    _require(header, "header_bytes", HEADER_AREA)
-    _require(header, "bytes_per_block", BLOCK_BYTES)
-    _require(header, "block_header_size", BLOCK_HEADER_SIZE[level])
-    _require(header, "pic_alignment", ALIGNMENT)
-    _require(header, "block_bytes", header.num_blocks * BLOCK_BYTES)
-    _require(header, "total_bytes", HEADER_AREA + header.num_blocks * BLOCK_BYTES)
-    _within(header, "total_blocks", header.num_blocks)
-    _within(header, "num_volumes", 1, header.total_blocks - header.num_blocks + 1)
-    _within(header, "volume_id", 0, header.num_volumes - 1)
-    if header.num_volumes == 1:
-        _require(header, "total_blocks", header.num_blocks)
-    _within(header, "num_samples", 1, header.num_blocks * capacity)
-    _within(header, "max_pic_area", 0, JPEG_MAX_AREA)
-    # The reference leaves out the last block at levels 1 to 3, and so writes 0 for a single one.
-    least = 0 if level else -(-header.num_samples // header.num_blocks)
-    _within(header, "max_pic_per_block", least, min(capacity, header.num_samples))
-
-
-def _validate_arrays(header):
-    kind = header.dataset_type
-    height, width, channels = ARRAY_SHAPES[kind]
-    _require(header, "num_classes", ARRAY_CLASSES[kind])
-    _require(header, "image_width", width)
-    _require(header, "image_height", height)
-    _require(header, "num_channels", channels)
-    _require(header, "color_channel_type", "GRAY" if channels == 1 else " RGB")
-    for name in ("num_volumes", "total_blocks", "num_blocks"):
-        _require(header, name, 1)
-    _require(header, "volume_id", 0)
-    _require(header, "header_bytes", ARRAY_HEADER_BYTES)
-    # The reference counts three bytes for each pixel of MNIST, which has one.
-    sizes = [header.num_samples * (height * width * c + 1) for c in sorted({channels, 3})]
-    _require(header, "block_bytes", *sizes)
-    _require(header, "bytes_per_block", header.block_bytes & 0xFFFFFFFF)
-    _require(header, "total_bytes", ARRAY_HEADER_BYTES + header.block_bytes)
-    _require(header, "block_header_size", 0)
-    _require(header, "pic_alignment", 0)
-    _require(header, "max_pic_area", height * width)
-    _require(header, "max_pic_per_block", header.num_samples)

@@ -1,5 +1,6 @@
 """Many names in little memory: one pool of bytes and where each name ends in it."""
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, overload
 
@@ -82,7 +83,7 @@ class Names(Sequence[str]):
     def raw(self, index: int) -> bytes:
         """Give one name as the bytes it was packed with."""
         n = len(self._ends)
-        i = int(index)
+        i = operator.index(index)
         if not -n <= i < n:
             raise IndexError(f"name {index} of {n}")
         i %= n
@@ -95,7 +96,7 @@ class Names(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return self.raw(index.__index__()).decode("utf-8", "surrogateescape")
+        return self.raw(index).decode("utf-8", "surrogateescape")
 
     def __len__(self) -> int:
         return len(self._ends)

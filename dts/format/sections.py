@@ -30,6 +30,11 @@ ENTRY_BYTES = _ENTRY.size
 _MAX_RATIO = 1032
 
 
+def damaged(path: str, what: str) -> FormatError:
+    """Make the error for an extension that cannot be read, with the way around it."""
+    return FormatError(f"{path}: extension: {what} (extension='ignore' opens the file without it)")
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """Where a section lies (`offset` counted from the head) and what it must be."""
@@ -91,23 +96,21 @@ class Container:
         self._base = base
         head = read_at(fd, base, HEAD_BYTES)
         if len(head) < HEAD_BYTES or head[:4] != MAGIC:
-            raise FormatError(f"{path}: extension: head is not that of an extension")
+            raise damaged(path, "head is not that of an extension")
         _, version, self.flags, count, self.sidecar, _ = _HEAD.unpack_from(head)
         if version != VERSION:
-            raise FormatError(
-                f"{path}: extension: version {version}, this library reads {VERSION}"
-            )
+            raise damaged(path, f"version is {version}, this library reads {VERSION}")
         if count > MAX_SECTIONS:
-            raise FormatError(f"{path}: extension: {count} sections, at most {MAX_SECTIONS}")
+            raise damaged(path, f"{count} sections, at most {MAX_SECTIONS}")
         directory = read_at(fd, base + HEAD_BYTES, count * ENTRY_BYTES)
         self.checksum = head_checksum(head)
         if zlib.crc32(directory, zlib.crc32(head[: _HEAD.size])) != self.checksum:
-            raise FormatError(f"{path}: extension: head or directory is damaged (CRC-32)")
+            raise damaged(path, "head or directory is damaged (CRC-32)")
         self.sections: dict[bytes, Section] = {}
         for fields in _ENTRY.iter_unpack(directory):
             section = Section(*fields)
             if section.offset + section.length > end - base:
-                raise FormatError(f"{path}: extension: {_name(section.tag)} lies outside its area")
+                raise damaged(path, f"{_name(section.tag)} lies outside its area")
             self.sections[section.tag] = section
 
     def load(self, fd: int, tag: bytes, *, most: int) -> bytes:
@@ -126,23 +129,23 @@ class Container:
             Damaged, or larger than `most`; names file and section.
         """
         section = self.sections[tag]
-        where = f"{self.path}: extension: {_name(tag)}"
+        where = _name(tag)
         if section.raw_length > min(most, section.length * _MAX_RATIO):
-            raise FormatError(
-                f"{where} claims {section.raw_length} bytes, at most {most} expected"
+            raise damaged(
+                self.path, f"{where} claims {section.raw_length} bytes, at most {most} expected"
             )
         data = read_at(fd, self._base + section.offset, section.length)
         if len(data) < section.length:
-            raise FormatError(f"{where} is cut off")
+            raise damaged(self.path, f"{where} is cut off")
         if zlib.crc32(data) != section.crc:
-            raise FormatError(f"{where} is damaged (CRC-32)")
+            raise damaged(self.path, f"{where} is damaged (CRC-32)")
         unpacker = zlib.decompressobj()
         try:
             raw = unpacker.decompress(data, section.raw_length + 1)
         except zlib.error as error:
-            raise FormatError(f"{where} cannot be unpacked: {error}") from None
+            raise damaged(self.path, f"{where} cannot be unpacked: {error}") from None
         if len(raw) != section.raw_length or not unpacker.eof:
-            raise FormatError(f"{where} is not of its stated length {section.raw_length}")
+            raise damaged(self.path, f"{where} is not of its stated length {section.raw_length}")
         return raw
 
 
