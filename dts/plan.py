@@ -290,8 +290,14 @@ def _verify(setup, file):
     if report.ok:
         return None
     bad = np.zeros(len(file), np.uint8)
-    for damage in report.damages:
-        if damage.id is None:
-            raise CorruptError(damage.reason, path=damage.path, block=damage.block)
-        bad[damage.id] = 1
+    for damage in report.damaged:
+        if damage.id is not None:
+            bad[damage.id] = 1
+        elif damage.block is not None:
+            # In the table or between the pictures: labels may be wrong, so no sample of it is trusted.
+            in_volume = file.block_volume == list(file.paths).index(damage.path)
+            (b,) = np.flatnonzero(in_volume & (file.block_number == damage.block))
+            bad[file.block_starts[b] : file.block_starts[b + 1]] = 1
+        else:
+            raise CorruptError(damage.reason, path=damage.path)
     return bad

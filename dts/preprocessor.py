@@ -263,6 +263,7 @@ class EpochIterator:
         self._pipeline = owner._splits[split].pipeline
         self._n = owner._splits[split].n_batches
         self._state = "new"
+        self._token = -1
         self.epoch = epoch
 
     def __len__(self):
@@ -284,7 +285,7 @@ class EpochIterator:
             self._pipeline.interrupt()
         with owner._lock:
             owner._check_open()
-            self._pipeline.begin(self.epoch)
+            self._token = self._pipeline.begin(self.epoch)
             owner._current[self._split] = weakref.ref(self)
             owner._started[self._split] = self.epoch
             self._state = "running"
@@ -295,7 +296,7 @@ class EpochIterator:
             raise StopIteration
         self._check()
         try:
-            got = self._pipeline.next()
+            got = self._pipeline.next(self._token)
         except ClosedError:
             self._check()
             raise

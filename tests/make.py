@@ -6,7 +6,6 @@ import zlib
 import numpy as np
 from PIL import Image
 
-from dts.export import export_folder
 from dts.format.block import pack_table
 from dts.format.checksum import crc32_of_file
 from dts.format.extension import Extension
@@ -77,6 +76,8 @@ def folder(root, pictures, classes=3):
 
 def pack(directory, pictures, *, classes=3, level=0, split="train", **options):
     """Export pictures; returns (path of the .dts file, {name: (bytes, label)})."""
+    from dts.export import export_folder
+
     source = directory / f"source_{split}"
     names = folder(source, pictures, classes)
     target = directory / f"folder_{split}_lv{level}.dts"

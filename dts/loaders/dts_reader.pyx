@@ -5,9 +5,8 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
-from dts.loaders.loader cimport dts_loader
 from dts.loaders.order cimport (ORDER_GLOBAL, order_kind, plan_alloc, plan_bytes, plan_free,
-                                split_number)
+                                seed_word, split_number)
 from dts.loaders.serve cimport (MUST_WAIT, core_begin, core_finish, core_replacement,
                                 core_sample_at, prepare, take, worker_state)
 from dts.sample cimport dts_sample
@@ -106,7 +105,7 @@ cdef class BlockReader:
         self.order = order
         self.paths = list(file.paths)
         self.names = file.names
-        self.core.plan.seed = seed & 0xFFFFFFFFFFFFFFFF
+        self.core.plan.seed = seed_word(seed)
         self.core.plan.n_blocks = len(counts)
         self.core.plan.n_samples = int(counts.sum(dtype=np.int64))
         if bad is not None:
@@ -124,8 +123,11 @@ cdef class BlockReader:
             (<uintptr_t>self.worker_memory + 63) & ~<uintptr_t>63)
         slots = max(1, self.core.plan.n_blocks)
         if mode == "PARTIAL":
-            self.core.half = -(-slots // self.core.plan.n_windows)
-            slots = min(slots, 2 * self.core.half)
+            if self.core.plan.n_windows == 2:
+                self.core.half = slots // 2  # the larger window is the second
+            else:
+                self.core.half = -(-slots // self.core.plan.n_windows)
+                slots = min(slots, 2 * self.core.half)
         self.feed = BlockFeed(file, slots, load_workers)
         self.core.feed = &self.feed.feed
         self.memory_bytes = (

@@ -36,4 +36,5 @@ cdef void plan_epoch(epoch_plan *plan, const char *counts, int64_t stride,
 # The window that holds position `position` of the epoch.
 cdef int64_t find_window(const epoch_plan *plan, int64_t position) noexcept nogil
 cdef int order_kind(str name) except -1
+cdef uint64_t seed_word(seed) except? 0
 cdef int split_number(str name) except -1

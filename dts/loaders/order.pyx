@@ -14,6 +14,8 @@ from dts.format.block cimport DTS_BLOCK_MAX_PICTURES
 from dts.rng.philox cimport (DTS_KIND_BLOCK_ORDER, DTS_KIND_SAMPLE_ORDER, DTS_KIND_WINDOW_ORDER,
                              dts_philox, dts_philox_block, dts_stream_word)
 
+import operator
+
 import numpy as np
 
 from dts.errors import ConfigError
@@ -124,6 +126,10 @@ cdef int split_number(str name) except -1:
     return splits[name]
 
 
+cdef uint64_t seed_word(seed) except? 0:
+    return operator.index(seed) & 0xFFFFFFFFFFFFFFFF
+
+
 def check_blocks(counts):
     """Sizes of blocks as an int32 array of shape (blocks,).
 
@@ -176,7 +182,7 @@ def epoch_order(block_counts, *, str order="window", window=32, seed=0, epoch=0,
         raise ConfigError(f"a window holds at least 1 block, not {window}")
     plan.kind = order_kind(order)
     plan.split = split_number(split)
-    plan.seed = seed & 0xFFFFFFFFFFFFFFFF
+    plan.seed = seed_word(seed)
     plan.n_blocks = counts.shape[0]
     plan.n_samples = np.sum(counts, dtype=np.int64)
     starts_array = np.zeros(plan.n_blocks + 1, dtype=np.int64)

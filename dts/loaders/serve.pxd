@@ -28,8 +28,8 @@ ctypedef struct reader_core:
     uint32_t epoch
 
 
-# All of this works without the GIL. `core_begin` fills the plan, the sequence of blocks to load and
-# their places; it returns the length of the sequence, and the first limit in *limit.
+# All of this works without the GIL. `core_begin` fills the plan, the sequence of blocks to load
+# and their places; it returns the length of the sequence, and the first limit in *limit.
 cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
                         int64_t *limit) noexcept nogil
 cdef int take(reader_core *core, int worker, int64_t position, dts_sample *out,

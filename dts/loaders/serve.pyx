@@ -33,7 +33,7 @@ cdef int64_t order_of_need(reader_core *core) noexcept nogil:
     cdef int64_t i, n = 0, missing = 0
     cdef int32_t block
     for block in range(<int32_t>feed.n_blocks):
-        if not feed.blocks[block].state:
+        if not feed.blocks[block].state and feed.blocks[block].count > 0:
             missing += 1
     if plan.kind != ORDER_GLOBAL:
         for i in range(plan.n_blocks):
@@ -232,18 +232,19 @@ cdef uint32_t word_of(reader_core *core, int64_t id, int number) noexcept nogil:
     cdef dts_stream stream = dts_stream_open(core.plan.seed, DTS_KIND_REPLACE, core.plan.split,
                                              0, 0, core.epoch, id)
     cdef uint32_t word = 0
-    cdef int i
-    for i in range(number + 1):
+    cdef int _
+    for _ in range(number + 1):
         word = dts_stream_next(&stream)
     return word
 
 
 cdef int readable(reader_core *core, int64_t block) noexcept nogil:
     """1 when pictures can be had from it, 0 when it is lost; waits until that is known."""
-    cdef int status = feed_wait(core.feed, block, core.feed.serial, -1)
-    if status != DTS_OK:
+    if core.feed.blocks[block].count == 0:
+        return 0
+    if feed_wait(core.feed, block, core.feed.serial, -1) != DTS_OK:
         return -1
-    return core.feed.blocks[block].status == DTS_OK and core.feed.blocks[block].count > 0
+    return core.feed.blocks[block].status == DTS_OK
 
 
 cdef int from_same_block(reader_core *core, int64_t block, int64_t id, int64_t attempt,

@@ -212,6 +212,7 @@ cdef class SplitPipeline:
     cdef readonly bint running
     cdef int64_t n_batches
     cdef int64_t taken
+    cdef int64_t finished       # token of the epoch that last ran to its end
 
     def __cinit__(self, reader, Chain chain, config, paths, names=None):
         cdef Shared *s
@@ -219,6 +220,7 @@ cdef class SplitPipeline:
         self.reader = reader
         self.config = config
         self.chain = chain
+        self.finished = -1
         self.paths = list(paths)
         self.names = names
         self.station = TransferStation(
@@ -334,7 +336,7 @@ cdef class SplitPipeline:
         return n
 
     def begin(self, epoch):
-        """Start an epoch; an epoch that is still running ends. Returns the number of batches."""
+        """Start an epoch; one that is still running ends. Returns the token that `next` takes."""
         cdef Shared *s = self.shared
         cdef int64_t n
         self._check()
@@ -353,10 +355,15 @@ cdef class SplitPipeline:
             s.generation += 1
             dts_cond_broadcast(&s.start)
             dts_mutex_unlock(&s.lock)
-        return self.n_batches
+        return self.station.token
 
-    def next(self):
+    def next(self, int64_t token):
         """Return (images, labels, ids, index) of the next batch, None at the end of the epoch.
+
+        Parameters
+        ----------
+        token : int
+            What `begin` returned.
 
         Raises
         ------
@@ -370,18 +377,21 @@ cdef class SplitPipeline:
         cdef dts_error error
         cdef Slot slot
         cdef int64_t rows, index = -1
-        cdef int64_t token = t.token
         while index != self.taken:  # another thread may take what this one waited for
             self._check()
+            if token == self.finished:
+                return None
             if not self.running or token != t.token:
-                raise ClosedError("no epoch is running")
+                raise ClosedError("this epoch was ended")
             if self.taken == self.n_batches:
+                self.finished = token
                 self.end()
                 return None
             t.check_held()
             index = self.taken
             b = &t.c.ring[index % t.c.depth]
-            t.wait(b, token)
+            if not t.wait(b, token) and token != self.finished:
+                raise ClosedError("this epoch was ended")
         slot = t.open_slots.pop(0)
         error = b.error
         rows = b.expected

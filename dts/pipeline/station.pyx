@@ -14,13 +14,13 @@ from libc.string cimport memmove, memset
 
 from dts.status cimport dts_error, dts_error_clear
 from dts.threads cimport (
-    dts_cond_broadcast, dts_cond_init, dts_cond_signal, dts_cond_wait, dts_cond_wait_ms, dts_fetch_add,
+    dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_cond_wait_ms, dts_fetch_add,
     dts_load_acq, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
 )
 
 import numpy as np
 
-from dts.errors import ClosedError, DtsError
+from dts.errors import DtsError
 
 cnp.import_array()
 
@@ -42,7 +42,7 @@ cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil:
 cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil:
     if dts_fetch_add(&b.done, 1) == b.expected - 1:
         dts_mutex_lock(&s.lock)
-        dts_cond_signal(&s.batch_ready)
+        dts_cond_broadcast(&s.batch_ready)
         dts_mutex_unlock(&s.lock)
 
 
@@ -194,8 +194,8 @@ cdef class TransferStation:
         dts_mutex_unlock(&self.c.lock)
         return 0
 
-    cdef int wait(self, dts_batch *b, int64_t token) except -1:
-        """Wait for a batch of the epoch `token` to be full; sees Ctrl-C within 100 ms."""
+    cdef bint wait(self, dts_batch *b, int64_t token) except -1:
+        """Wait for a batch of the epoch `token` to be full; sees Ctrl-C within 100 ms. False: the epoch ended."""
         cdef bint slept = False
         while dts_load_acq(&b.done) != b.expected:
             with nogil:
@@ -208,10 +208,8 @@ cdef class TransferStation:
                 dts_mutex_unlock(&self.c.lock)
             PyErr_CheckSignals()
             if token != self.token or dts_load_acq(&self.c.closing):
-                break
-        if token != self.token or dts_load_acq(&self.c.closing):
-            raise ClosedError("the epoch was ended while a batch was awaited")
-        return 0
+                return False
+        return token == self.token
 
     cdef tuple arrays(self, Slot slot, int64_t rows):
         cdef Lease lease = Lease.__new__(Lease)

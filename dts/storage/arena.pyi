@@ -3,6 +3,7 @@ from typing import final
 SLACK: int
 
 def arena_bytes(blocks: int) -> int: ...
+
 @final
 class Arena:
     blocks: int

@@ -56,7 +56,8 @@ ctypedef struct block_feed:
     int64_t n_threads
 
 
-# Wait for a block: DTS_OK; DTS_CLOSED when its epoch ended; DTS_END when `ms` passed (negative: never).
+# Wait for a block: DTS_OK; DTS_CLOSED when its epoch ended; DTS_END when `ms` passed (never if
+# negative).
 cdef int feed_wait(block_feed *feed, int64_t block, int64_t serial, int ms) noexcept nogil
 
 # Raise the limit. Call with the lock held.

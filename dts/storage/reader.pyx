@@ -1,17 +1,17 @@
 """IO threads that bring blocks of .dts files into an arena, in a sequence that the caller gives.
 
 Thread t of n loads positions t, t + n, t + 2n, ... of the sequence, none at or past `limit`. The
-caller raises the limit as memory comes free. A block is checked once, when it arrives, and then its
-`state` is set: readers who find it set take no lock. Nothing here calls Python below `start`.
+caller raises the limit as memory comes free. A block is checked once, when it arrives, and then
+its `state` is set: readers who find it set take no lock. No thread calls Python.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
 
 from dts.format.block cimport DTS_BLOCK_BYTES, dts_block_check
-from dts.status cimport (DTS_BAD_BLOCK, DTS_CLOSED, DTS_END, DTS_IO, DTS_OK, DTS_TRUNCATED,
+from dts.status cimport (DTS_CLOSED, DTS_END, DTS_IO, DTS_OK, DTS_TRUNCATED,
                          dts_error, dts_error_clear, dts_error_set)
 from dts.storage.arena cimport Arena
 from dts.storage.fileio cimport dts_file_close, dts_file_read
@@ -65,15 +65,17 @@ cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
             feed.io_wait_ns += dts_now_ns() - since
         dts_mutex_unlock(&feed.lock)
         block = &feed.blocks[feed.sequence[position]]
+        position += feed.n_threads
+        if block.count == 0:
+            continue
         if load(feed, block) != DTS_OK:
             return
-        dts_store_rel(&block.state, 1)
         dts_mutex_lock(&feed.lock)
         feed.bytes_read += block.got
         feed.blocks_read += 1
+        dts_store_rel(&block.state, 1)
         dts_cond_broadcast(&feed.ready)
         dts_mutex_unlock(&feed.lock)
-        position += feed.n_threads
 
 
 cdef void io_main(void *arg) noexcept nogil:

@@ -108,8 +108,8 @@ def test_a_batch_of_nothing_but_errors_is_empty(tmp_path, setup_of):
 @pytest.mark.parametrize("threads", [1, 7])
 def test_replace_takes_another_of_the_same_block(broken, setup_of, digest, mode, threads):
     path, labelled = broken
-    setup = setup_of(path, load_mode=mode, shuffle_window=3, on_error="replace")
-    with setup.preprocess_workers(threads).commit() as pre:
+    setup = setup_of(path, load_mode=mode, shuffle_order="window", shuffle_window=3)
+    with setup.on_error("replace").preprocess_workers(threads).commit() as pre:
         batches = list(pre.train(0))
         ids = [int(i) for b in batches for i in b.ids]
         assert len(ids) == 61
