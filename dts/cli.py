@@ -11,7 +11,9 @@ import re
 import sys
 import warnings
 import zlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
@@ -25,7 +27,7 @@ DATASETS = ("folder", "imagenet", "cifar10", "cifar100", "mnist")
 EXIT_FAILED, EXIT_INTERRUPTED = 1, 130
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Carry out one command.
 
     Parameters
@@ -60,11 +62,11 @@ def main(argv=None):
         return EXIT_FAILED
 
 
-def _complain(text):
+def _complain(text: str) -> None:
     print(f"dts: {printable(' '.join(text.split()))}", file=sys.stderr)
 
 
-def _explained(error):
+def _explained(error: Exception) -> str:
     """Return what went wrong, in words for the one line that people see."""
     if isinstance(error, DtsError | NotImplementedError):
         return str(error)
@@ -75,7 +77,7 @@ def _explained(error):
     return f"{type(error).__name__}: {error} (DTS_DEBUG_TRACEBACK=1 shows where)"
 
 
-def _bar(total, unit, **options):
+def _bar(total: int, unit: str, **options: Any) -> tqdm:
     """Return a progress bar that shows itself on a terminal only."""
     return tqdm(total=total, unit=unit, disable=None, leave=False, file=sys.stderr, **options)
 
@@ -83,7 +85,7 @@ def _bar(total, unit, **options):
 # The commands. Each takes the parsed options, and raises if it failed.
 
 
-def run_export(options):
+def run_export(options: argparse.Namespace) -> None:
     """Pack a data set; tell first what was found."""
     result = export_dataset(
         options.dataset,
@@ -102,7 +104,7 @@ def run_export(options):
     print(result)
 
 
-def run_info(options):
+def run_info(options: argparse.Namespace) -> None:
     """Print every field of the header."""
     header = read_header(options.file).as_dict()
     facts = {"path": options.file, "file_bytes": Path(options.file).stat().st_size}
@@ -123,7 +125,7 @@ def run_info(options):
         print(f"{name:<19} {printable(str(value))}")
 
 
-def _contents(path):
+def _contents(path: str) -> dict[str, Any]:
     """Return what is told beyond the header; a damaged file still has a header to show."""
     try:
         with DtsFile(path) as file:
@@ -140,12 +142,12 @@ def _contents(path):
         return {"problem": _explained(error), **nothing, "block_crcs": None, "sample_crcs": None}
 
 
-def _some(names, limit=6):
+def _some(names: list[str], limit: int = 6) -> str:
     shown = ", ".join(names[:limit])
     return f"{shown}, ..." if len(names) > limit else shown
 
 
-def run_verify(options):
+def run_verify(options: argparse.Namespace) -> None:
     """Check all checksums; exit code 1 if anything is damaged."""
     problem = None
     try:
@@ -166,14 +168,14 @@ def run_verify(options):
     raise DtsError(f"{options.file}: {len(lines)} damaged place(s){hint}")
 
 
-def _without_extension(path, error):
+def _without_extension(path: str, error: FormatError) -> DtsFile:
     try:
         return DtsFile(path, extension="ignore")
     except FormatError:
         raise error from None
 
 
-def run_ls(options):
+def run_ls(options: argparse.Namespace) -> None:
     """Print one line a sample: id, label, class, name, bytes, with tabs between."""
     with DtsFile(options.file) as file:
         names, classes = file.names, file.class_names
@@ -183,7 +185,7 @@ def run_ls(options):
             print(id, label, kind, name, size, sep="\t")
 
 
-def _labels_and_sizes(file):
+def _labels_and_sizes(file: DtsFile) -> Iterator[tuple[int, int]]:
     """Yield label and size of each sample, without reading the samples."""
     if file.level is None:
         header = file.header
@@ -196,7 +198,7 @@ def _labels_and_sizes(file):
         yield from zip(labels.tolist(), sizes.tolist(), strict=True)
 
 
-def run_extract(options):
+def run_extract(options: argparse.Namespace) -> None:
     """Write every sample to a file of its own, byte for byte as packed."""
     root = Path(options.dir)
     with DtsFile(options.file) as file:
@@ -215,7 +217,7 @@ def run_extract(options):
         print(f"{len(file)} pictures in {printable(options.dir)}")
 
 
-def is_safe(name, *, windows=os.name == "nt"):
+def is_safe(name: str, *, windows: bool = os.name == "nt") -> bool:
     """Tell whether a sample's name, joined to a folder, stays in it.
 
     Parameters
@@ -234,7 +236,7 @@ def is_safe(name, *, windows=os.name == "nt"):
     )
 
 
-def _checked_sample(file, id):
+def _checked_sample(file: DtsFile, id: int) -> tuple[memoryview, int]:
     """Return data and label of a sample, if it is what was packed."""
     data, label = file[id]
     if file.sample_crcs is not None and zlib.crc32(data) != file.sample_crcs[id]:
@@ -250,7 +252,7 @@ def _checked_sample(file, id):
     return data, label
 
 
-def _write_new(root, name, data):
+def _write_new(root: Path, name: str, data: memoryview) -> None:
     """Write a file that is not there yet, below `root` and nowhere else."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -268,7 +270,7 @@ def _write_new(root, name, data):
         raise
 
 
-def run_bench(options):
+def run_bench(options: argparse.Namespace) -> None:
     """Measure the pipeline against plain decoding."""
     from dts import measure
 
@@ -279,7 +281,7 @@ def run_bench(options):
     print(found.to_json() if options.json else "\n".join(found.lines()))
 
 
-def run_demo(options):
+def run_demo(options: argparse.Namespace) -> None:
     """Run the whole way of a sample on pictures made for it."""
     from dts import demo
 
@@ -291,14 +293,14 @@ def run_demo(options):
     )
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dts", description="Pack labelled pictures into .dts files, look into them, measure."
     )
     parser.add_argument("--version", action="version", version=f"dts {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name, run):
+    def command(name: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         added.set_defaults(run=run)
         return added
@@ -355,7 +357,7 @@ def _parser():
     return parser
 
 
-def _count(text):
+def _count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")

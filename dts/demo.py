@@ -3,18 +3,24 @@
 import contextlib
 import functools
 import io
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 import dts
 from dts import measure
 from dts.errors import ConfigError, DtsError
 from dts.export import export_folder
+
+Folder = str | os.PathLike[str]
 
 CLASSES = ("bricks", "checks", "clouds", "discs", "hills", "plasma", "rings", "stripes")
 SIZES = (  # width, height: mostly like ImageNet's, a few tiny, long or large ones
@@ -26,7 +32,7 @@ SHEET_COLUMNS, SHEET_ROWS = 8, 4
 
 
 @functools.cache
-def texture(side=2048):
+def texture(side: int = 2048) -> NDArray[np.uint8]:
     """Return uint8 (side, side, 3): octaves of random colours, with the detail of a photograph."""
     rng = np.random.default_rng(7)
     total = np.zeros((side, side, 3), np.float32)
@@ -40,7 +46,7 @@ def texture(side=2048):
     return (total / strengths).astype(np.uint8)
 
 
-def noise(rng, width, height):
+def noise(rng: np.random.Generator, width: int, height: int) -> NDArray[np.uint8]:
     """Return a piece of the texture as uint8 (height, width, 3), turned in one of eight ways."""
     left, top = (int(rng.integers(0, texture().shape[0] - n + 1)) for n in (width, height))
     if rng.integers(2):
@@ -50,7 +56,7 @@ def noise(rng, width, height):
     return piece[:: rng.choice([-1, 1]), :: rng.choice([-1, 1])]
 
 
-def pattern(name, rng, width, height):
+def pattern(name: str, rng: np.random.Generator, width: int, height: int) -> NDArray[np.float32]:
     """Return what makes a class recognisable: float32 (height, width), 0..1."""
     y, x = np.mgrid[0:height, 0:width].astype(np.float32)
     cell = float(rng.uniform(0.05, 0.12)) * max(width, height)
@@ -77,7 +83,7 @@ def pattern(name, rng, width, height):
     return found.astype(np.float32)
 
 
-def encode_picture(name, index):
+def encode_picture(name: str, index: int) -> bytes:
     """Return the JPEG bytes of picture `index` of class `name`; the same for ever.
 
     Now and then it is grey, CMYK or progressive, as such files are in real sets.
@@ -99,7 +105,7 @@ def encode_picture(name, index):
     return out.getvalue()
 
 
-def make_folder(root, pictures):
+def make_folder(root: Folder, pictures: int) -> None:
     """Write `pictures` pictures into class folders under `root`."""
     for number in range(pictures):
         name = CLASSES[number % len(CLASSES)]
@@ -109,7 +115,7 @@ def make_folder(root, pictures):
         path.write_bytes(encode_picture(name, number // len(CLASSES)))
 
 
-def preprocessor(folder, level):
+def preprocessor(folder: Folder, level: int) -> dts.Preprocessor:
     """Return the Preprocessor of the demo over the files of one level in `folder`."""
     return (
         dts.Preprocessor.setup()
@@ -127,7 +133,7 @@ def preprocessor(folder, level):
     )
 
 
-def stream(batches, expected):
+def stream(batches: Iterable[Any], expected: int) -> float:
     """Take every batch and check that each of `expected` samples came exactly once.
 
     Returns
@@ -144,7 +150,7 @@ def stream(batches, expected):
     return expected / seconds
 
 
-def contact_sheet(images, captions, path):
+def contact_sheet(images: NDArray[Any], captions: Sequence[str], path: Folder) -> None:
     """Write a PNG of normalised images as a person would see them.
 
     Parameters
@@ -172,7 +178,7 @@ def contact_sheet(images, captions, path):
     sheet.save(path, "PNG")
 
 
-def peak_memory():
+def peak_memory() -> int | None:
     """Return the most resident memory this process has had, in bytes; None if not known."""
     try:
         import resource
@@ -182,7 +188,14 @@ def peak_memory():
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def run(folder=None, *, pictures=320, sheet=None, rounds=3, echo=print):
+def run(
+    folder: Folder | None = None,
+    *,
+    pictures: int = 320,
+    sheet: Folder | None = None,
+    rounds: int = 3,
+    echo: Callable[[str], object] = print,
+) -> Path:
     """Make pictures, export them, stream them, and tell how it went.
 
     Parameters
@@ -231,7 +244,7 @@ def run(folder=None, *, pictures=320, sheet=None, rounds=3, echo=print):
     return sheet
 
 
-def _export(folder, level, echo):
+def _export(folder: Path, level: int, echo: Callable[[str], object]) -> dict[str, Path]:
     files = {split: folder / f"folder_{split}_lv{level}.dts" for split in ("train", "val")}
     begin = time.perf_counter()
     for split, path in files.items():
@@ -247,7 +260,13 @@ def _export(folder, level, echo):
     return files
 
 
-def _stream_level(folder, level, counts, echo, sheet):
+def _stream_level(
+    folder: Path,
+    level: int,
+    counts: dict[str, int],
+    echo: Callable[[str], object],
+    sheet: Path | None,
+) -> None:
     with preprocessor(folder, level) as pre:
         first = stream(pre.train(0), counts["train"])
         train = stream(pre.train(1), counts["train"])

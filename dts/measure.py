@@ -6,11 +6,14 @@ pair gives one ratio. CPU time is compared, not wall time.
 """
 
 import json
+import os
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import simplejpeg
@@ -50,29 +53,29 @@ class Comparison:
     decode_ms: list[float] = field(default_factory=list)
     images_per_second: list[float] = field(default_factory=list)
     refused: int = 0
-    build: dict = field(default_factory=dict)
+    build: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def ratios(self):
+    def ratios(self) -> list[float]:
         """Pipeline over plain decode, one entry a round."""
         return [p / d for p, d in zip(self.pipeline_ms, self.decode_ms, strict=True)]
 
     @property
-    def ratio(self):
+    def ratio(self) -> float:
         """Median of `ratios`."""
         return statistics.median(self.ratios)
 
     @property
-    def busy(self):
+    def busy(self) -> bool:
         """Whether the plain decode moved by more than a quarter from round to round."""
         return max(self.decode_ms) > BUSY * min(self.decode_ms)
 
-    def to_json(self):
+    def to_json(self) -> str:
         """Return everything as JSON text."""
         derived = {"ratio": self.ratio, "ratios": self.ratios, "busy": self.busy}
         return json.dumps({**asdict(self), **derived}, indent=2, default=str)
 
-    def lines(self):
+    def lines(self) -> list[str]:
         """Return the lines that tell it to a person."""
         pipeline, decode = statistics.median(self.pipeline_ms), statistics.median(self.decode_ms)
         rate = statistics.median(self.images_per_second)
@@ -98,11 +101,11 @@ class Comparison:
 class PlainDecode:
     """Full decode by simplejpeg into one buffer that is kept, as a careful user would write it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._buffer = np.empty(0, np.uint8)
         self.refused = 0
 
-    def cpu_seconds(self, pictures):
+    def cpu_seconds(self, pictures: Sequence[bytes]) -> float:
         """Decode encoded `pictures` and return the mean CPU time of one, in seconds."""
         good = []
         for data in pictures:
@@ -139,7 +142,14 @@ class OneThreadPipeline:
     batch_size : int
     """
 
-    def __init__(self, path, *, size=224, dtype="float16", batch_size=32):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        size: int = 224,
+        dtype: str = "float16",
+        batch_size: int = 32,
+    ) -> None:
         header = read_header(path)
         self.is_training = bool(header.is_training)
         chain = (dts.RandomResizedCrop(size), dts.RandomHorizontalFlip())
@@ -157,7 +167,7 @@ class OneThreadPipeline:
             put(*chain)
         self.preprocessor = setup.commit()
 
-    def epoch(self, number, pictures):
+    def epoch(self, number: int, pictures: int) -> tuple[list[int], float, float]:
         """Stream epoch `number` until at least `pictures` pictures have come.
 
         Returns
@@ -177,17 +187,24 @@ class OneThreadPipeline:
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         return np.concatenate(ids).tolist(), cpu, wall
 
-    def close(self):
+    def close(self) -> None:
         self.preprocessor.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
 
-def compare(path, *, rounds=5, pictures=1000, progress=None, **pipeline_options):
+def compare(
+    path: str | os.PathLike[str],
+    *,
+    rounds: int = 5,
+    pictures: int = 1000,
+    progress: Callable[[], object] | None = None,
+    **pipeline_options: Any,
+) -> Comparison:
     """Measure the one-thread pipeline against plain decoding, in turns.
 
     Parameters

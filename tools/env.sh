@@ -26,9 +26,9 @@ apt_install() {
         as_root=(sudo)
     fi
     say "installing $*"
-    "${as_root[@]}" apt-get update -qq >&2
+    "${as_root[@]}" apt-get update -qq >/dev/null
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "$@" >&2 </dev/null
+        apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
 }
 
 find_python() {
