@@ -25,6 +25,14 @@ ctypedef struct volume_entry:
     int64_t header_size
     int64_t num_classes
 
+ctypedef struct feed_counters:
+    int64_t bytes_read
+    int64_t blocks_read
+    int64_t worker_waits
+    int64_t worker_wait_ns
+    int64_t io_waits
+    int64_t io_wait_ns
+
 ctypedef struct io_thread:
     block_feed *feed
     int64_t index
@@ -42,12 +50,7 @@ ctypedef struct block_feed:
     int64_t serial          # counts epochs, so that no wait outlives its own
     int64_t running         # IO threads still at work in this epoch
     int64_t closing
-    int64_t bytes_read
-    int64_t blocks_read
-    int64_t worker_waits
-    int64_t worker_wait_ns
-    int64_t io_waits
-    int64_t io_wait_ns
+    feed_counters counters
     dts_mutex lock          # guards limit, serial, running, closing and the counters
     dts_cond ready          # a block came, or the epoch ended
     dts_cond room           # the limit rose, an epoch began or ended

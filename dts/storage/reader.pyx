@@ -58,11 +58,11 @@ cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
     while position < feed.n_sequence:
         dts_mutex_lock(&feed.lock)
         if position >= feed.limit and not feed.stop:
-            feed.io_waits += 1
+            feed.counters.io_waits += 1
             since = dts_now_ns()
             while position >= feed.limit and not feed.stop:
                 dts_cond_wait(&feed.room, &feed.lock)
-            feed.io_wait_ns += dts_now_ns() - since
+            feed.counters.io_wait_ns += dts_now_ns() - since
         dts_mutex_unlock(&feed.lock)
         block = &feed.blocks[feed.sequence[position]]
         position += feed.n_threads
@@ -71,8 +71,8 @@ cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
         if load(feed, block) != DTS_OK:
             return
         dts_mutex_lock(&feed.lock)
-        feed.bytes_read += block.got
-        feed.blocks_read += 1
+        feed.counters.bytes_read += block.got
+        feed.counters.blocks_read += 1
         dts_store_rel(&block.state, 1)
         dts_cond_broadcast(&feed.ready)
         dts_mutex_unlock(&feed.lock)
@@ -103,7 +103,7 @@ cdef int feed_wait(block_feed *feed, int64_t block, int64_t serial, int ms) noex
     cdef int status = DTS_OK
     dts_mutex_lock(&feed.lock)
     if not dts_load_acq(state):
-        feed.worker_waits += 1
+        feed.counters.worker_waits += 1
         since = dts_now_ns()
         while True:
             if feed.stop or feed.serial != serial:
@@ -117,7 +117,7 @@ cdef int feed_wait(block_feed *feed, int64_t block, int64_t serial, int ms) noex
                 if not dts_load_acq(state):
                     status = DTS_END
                 break
-        feed.worker_wait_ns += dts_now_ns() - since
+        feed.counters.worker_wait_ns += dts_now_ns() - since
     dts_mutex_unlock(&feed.lock)
     return status
 
@@ -296,14 +296,21 @@ cdef class BlockFeed:
         Bytes and blocks read; waits (and seconds) of workers for a block, and of IO threads for
         room to load into.
         """
-        cdef block_feed *feed = &self.feed
+        cdef feed_counters now
+        cdef bint ours = self.pid == dts_process_id()
+        with nogil:
+            if ours:  # else: forked, and the lock may be held for ever
+                dts_mutex_lock(&self.feed.lock)
+            now = self.feed.counters
+            if ours:
+                dts_mutex_unlock(&self.feed.lock)
         return {
-            "bytes_read": feed.bytes_read,
-            "blocks_read": feed.blocks_read,
-            "worker_waits": feed.worker_waits,
-            "worker_wait_s": feed.worker_wait_ns * 1e-9,
-            "io_waits": feed.io_waits,
-            "io_wait_s": feed.io_wait_ns * 1e-9,
+            "bytes_read": now.bytes_read,
+            "blocks_read": now.blocks_read,
+            "worker_waits": now.worker_waits,
+            "worker_wait_s": now.worker_wait_ns * 1e-9,
+            "io_waits": now.io_waits,
+            "io_wait_s": now.io_wait_ns * 1e-9,
         }
 
     def __dealloc__(self):
