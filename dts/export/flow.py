@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.synchronize import Event
 
 T = TypeVar("T")
 
@@ -52,18 +53,31 @@ def in_order(
 
 @contextlib.contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
-    """Give a pool of `jobs` fresh processes; on the way out nothing more is started in it."""
+    """Give a pool of `jobs` fresh processes; on the way out they stop after what they are at."""
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
     pool = ProcessPoolExecutor(
-        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupt
+        jobs, mp_context=context, initializer=_begin_process, initargs=(stop,)
     )
     try:
         yield pool
     finally:
+        stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupt() -> None:
-    """Leave Ctrl-C, which reaches every process of the terminal, to the parent."""
+_stop: Event | None = None  # in a process of `processes`: set when its work is not wanted
+
+
+def stopped() -> bool:
+    """Tell a task whether it may as well give up."""
+    return _stop is not None and _stop.is_set()
+
+
+def _begin_process(stop: Event) -> None:
+    global _stop
+    _stop = stop
+    # Ctrl-C reaches every process of the terminal; only the parent is to answer.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

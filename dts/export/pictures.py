@@ -46,12 +46,19 @@ def check_file(path: bytes) -> JpegHead:
     with open(path, "rb", buffering=0) as file:
         data = file.read(HEAD_BYTES)
         try:
-            head = read_head(data)
+            return _checked(read_head(data))
         except NeedMore:
-            try:
-                head = read_head(data + file.readall())
-            except NeedMore:
-                raise PictureError("a JPEG file that ends in its header") from None
+            return _check(data + file.readall())
+
+
+def _check(data: bytes) -> JpegHead:
+    try:
+        return _checked(read_head(data))
+    except NeedMore:
+        raise PictureError("is a JPEG file that ends in its header") from None
+
+
+def _checked(head: JpegHead) -> JpegHead:
     if head.bits != 8:
         raise PictureError(f"has {head.bits} bits per channel, only 8 can be decoded")
     if head.width == 0 or head.height == 0:
@@ -138,9 +145,15 @@ def _only_end_missing(data: bytes) -> bool:
 
 
 def _reason(error: Exception, data: bytes) -> str:
+    """Say why Pillow could not make anything of a picture."""
     kind = kind_of(data)
     if kind is None:
         return why_not_jpeg(data)
+    if kind == "JPEG":
+        try:
+            _check(data)
+        except PictureError as found:
+            return str(found)
     if isinstance(error, UnidentifiedImageError):
         return f"is a damaged {kind} file"
     return f"is a {kind} file that cannot be packed: {error or type(error).__name__}"

@@ -15,7 +15,7 @@ import numpy as np
 from dts.errors import ExportError
 from dts.export.blocks import Block, ReadError, pack_pictures, read_files
 from dts.export.errors import PictureError
-from dts.export.flow import in_order, processes
+from dts.export.flow import in_order, processes, stopped
 from dts.export.packing import Filler, shuffled
 from dts.export.pictures import Encoded, check_file, reencode
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
@@ -72,8 +72,9 @@ def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tup
         return found
 
     with ThreadPoolExecutor(READERS) as pool:
-        for found in in_order(pool, check, ((s,) for s in starts), 2 * READERS):
-            tick(min(CHECKED_AT_ONCE, n))
+        results = in_order(pool, check, ((s,) for s in starts), 2 * READERS)
+        for start, found in zip(starts, results, strict=True):
+            tick(min(CHECKED_AT_ONCE, n - start))
             yield from found
 
 
@@ -205,9 +206,7 @@ def _encoded(
             for results in in_order(executor, encode_files, tasks, 4 * jobs):
                 yield from results
         except BrokenProcessPool:
-            raise ExportError(
-                "a process that encodes pictures died, for want of memory?"
-            ) from None
+            raise ExportError("an encoding process died, perhaps for want of memory") from None
 
 
 def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | str]:
@@ -220,6 +219,8 @@ def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | s
     """
     results: list[tuple[Encoded, int] | str] = []
     for path in paths:
+        if stopped():
+            break
         try:
             with open(path, "rb") as file:
                 data = file.read()
