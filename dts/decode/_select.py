@@ -1,8 +1,8 @@
 """Chooses the JPEG library, once, when `dts.decode` is imported.
 
-``DTS_JPEG_LIB`` names a library file, or ``none`` for simplejpeg. Otherwise the first of these that
-decodes a small built-in picture to the right pixels is taken: the library inside Pillow's wheel, the
-conda environment's, the system's; then simplejpeg.
+``DTS_JPEG_LIB`` names a library file, or ``none`` for simplejpeg. Otherwise the first of these
+that decodes a small built-in picture to the right pixels is taken: the library inside Pillow's
+wheel, the conda environment's, the system's; then simplejpeg.
 """
 
 import base64
@@ -18,7 +18,7 @@ from typing import Any
 from dts.decode.jpeg import Decoder, Library, set_library
 from dts.errors import DecodeError
 
-# 36 x 20 pixels, 4:2:0, with an edge: wrong rows, columns, colours or upsampling change the checksum.
+# 36 x 20 pixels, 4:2:0, with an edge: wrong rows, columns, colours or upsampling change the sum.
 _PROBE = base64.b85decode(
     "|JeWF01!$>Nk#wx0RR9200961|JwjV02B@n5)Ta&5)cv>6%-gAG9exu93DL^E+jHZKuk+VKt@GST61DhRc%&9Mr4"
     "R(ZFhTtf`Lw8jhBplmUDiAeE-`3Lje^R7akfOJ0T%Ed{ahKe0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e0+R-e"
@@ -35,7 +35,7 @@ _rejected: list[tuple[str, str]] = []
 
 
 def _fault(library: Library) -> str | None:
-    """What is wrong with a library, found by decoding; None if nothing is."""
+    """Find by decoding what is wrong with a library; None if nothing is."""
     set_library(library)
     try:
         decoder = Decoder()
@@ -71,10 +71,14 @@ def _candidates() -> Iterator[str]:
     prefix = Path(sys.prefix)
     if (prefix / "conda-meta").is_dir():
         names = ("libjpeg.so.8", "libjpeg.so.62", "libjpeg.8.dylib", "libjpeg.62.dylib")
-        yield from (str(prefix / "lib" / name) for name in names if (prefix / "lib" / name).exists())
+        yield from (
+            str(prefix / "lib" / name) for name in names if (prefix / "lib" / name).exists()
+        )
     if sys.platform == "darwin":
         yield from ("libjpeg.62.dylib", "libjpeg.8.dylib")
-        yield from (f"{brew}/opt/jpeg-turbo/lib/libjpeg.dylib" for brew in ("/opt/homebrew", "/usr/local"))
+        yield from (
+            f"{brew}/opt/jpeg-turbo/lib/libjpeg.dylib" for brew in ("/opt/homebrew", "/usr/local")
+        )
     elif sys.platform != "win32":
         yield from ("libjpeg.so.62", "libjpeg.so.8")
 
@@ -152,7 +156,8 @@ def library_info() -> dict[str, Any]:
         version = ".".join(map(str, simplejpeg.__version_info__))
         kind, path, abi, simd = "simplejpeg", simplejpeg.__file__, None, None
     else:
-        kind, path, abi, version, simd = "libjpeg", _library.path, _library.abi, None, None
+        path = os.path.realpath(_library.path)
+        kind, abi, version, simd = "libjpeg", _library.abi, None, None
         with open(path, "rb") as file:
             code = file.read()
         if found := re.search(rb"libjpeg-turbo version ([0-9][0-9.]*)", code):

@@ -184,3 +184,13 @@ int dts_jpeg_parse(dts_jpeg *j) {
         at += length;
     }
 }
+
+int dts_jpeg_check_scans(dts_jpeg *j) {
+    const uint8_t *p = j->data, *end = j->data + j->size;
+    int scans = 0;
+    while ((p = memchr(p, 0xFF, (size_t)(end - p))) != NULL && ++p < end)
+        scans += *p == SOS;
+    if (scans > DTS_JPEG_MAX_SCANS)
+        return dts_jpeg_fail(j, DTS_BAD_IMAGE, "more than %d scans", DTS_JPEG_MAX_SCANS);
+    return DTS_OK;
+}

@@ -78,6 +78,8 @@ int dts_jpeg_line(dts_jpeg *j, size_t size);
 
 /* header.c: walk the markers up to the first scan, fill j->info, apply every limit. */
 int dts_jpeg_parse(dts_jpeg *j);
+/* Apply DTS_JPEG_MAX_SCANS without decoding, by the scan headers that the bytes seem to hold. */
+int dts_jpeg_check_scans(dts_jpeg *j);
 void dts_jpeg_set_pixel_limit(int64_t pixels);
 int64_t dts_jpeg_pixel_limit(void);
 

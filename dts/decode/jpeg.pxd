@@ -39,9 +39,10 @@ cdef void jpeg_free(dts_jpeg *j) noexcept nogil
 cdef int jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
                      dts_jpeg_info *info) noexcept nogil
 
-# After jpeg_header: begin to decode rows [y, y + h) and at least columns [x, x + w), as 3 channels RGB or
-# as 1 channel grey. *row_x, *row_w: the columns that each row will really hold (whole MCUs; a row has
-# row_w * channels bytes). Pixels are equal, bit for bit, to those of a full decode.
+# After jpeg_header, once: begin to decode rows [y, y + h) and at least columns [x, x + w), as 3
+# channels RGB or as 1 channel grey. *row_x, *row_w: the columns that each row will really hold (a
+# row has row_w * channels bytes). The pixels of [x, x + w) are equal, bit for bit, to those of a
+# full decode; those beside them may differ at the ends of a row.
 cdef int jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,
                     int *row_x, int *row_w) noexcept nogil
 
@@ -49,7 +50,8 @@ cdef int jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,
 cdef int jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n) noexcept nogil
 
 # Done with this picture, whether or not all rows were read. Reads nothing more than libjpeg must.
-# Returns DTS_OK, or DTS_BAD_IMAGE when what was read proved damaged (missing data, lost restart marker).
+# Returns DTS_OK, or the first failure of this picture: DTS_BAD_IMAGE when what was read proved
+# damaged (missing data, lost restart marker). The data may go away after this.
 cdef int jpeg_stop(dts_jpeg *j) noexcept nogil
 
 # Why the last call failed, in words; never NULL. Valid until the next call.

@@ -3,24 +3,34 @@
 Which library stands behind a decoder is chosen by ``_select.py``, when ``dts.decode`` is imported.
 
 With the simplejpeg fallback (``DTS_JPEG_LIB=none``, Windows, or no usable libjpeg) a picture is
-decoded whole, with the GIL taken to start and to stop, and the region is copied out. Pixels are the
-same. What simplejpeg refuses is refused with its reason:
+decoded whole, with the GIL taken to start and to stop, and the region is copied out. Pixels are
+the same. These are refused, with simplejpeg's reason, though a libjpeg decodes them:
 
-- a missing end marker, and stray bytes before it, though all pixels are there;
-- grey output (``channels=1``) of a colour file that is coded in RGB instead of YCbCr;
-- a warning of any other kind, such as an Adobe marker with an unknown transform.
+- a missing end marker, or stray bytes before it, with all pixels there;
+- any other oddity that is harmless to pixels, such as an Adobe marker with an unknown transform;
+- subsampling other than 4:4:4, 4:2:2, 4:2:0, 4:4:0, 4:1:1 and 4:4:1.
 
-Both backends read baseline, extended and progressive JPEG of 8 bits, Huffman or arithmetic coded
-(if the library was built with that), with 1, 3 or 4 components and up to 100 scans (libjpeg only).
+The fallback also sees damage anywhere in a file, not only in the part that a region needs, but not
+a component that has no scan.
+
+Both read baseline, extended and progressive JPEG of 8 bits, Huffman or arithmetic coded (where the
+library was built for that), with 1, 3 or 4 components and up to 100 scans.
 """
 
-from collections import namedtuple
+from operator import index
+from typing import NamedTuple
 
 import numpy as np
 
 from dts.errors import from_status
 
-from cpython.buffer cimport Py_buffer, PyBUF_READ, PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport (
+    Py_buffer,
+    PyBUF_READ,
+    PyBUF_SIMPLE,
+    PyBuffer_Release,
+    PyObject_GetBuffer,
+)
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint8_t
@@ -47,6 +57,7 @@ cdef extern from "dts/decode/jpeg.h" nogil:
                        int *row_x, int *row_w) noexcept
     int dts_jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n) noexcept
     int dts_jpeg_stop(dts_jpeg *j) noexcept
+    int dts_jpeg_check_scans(dts_jpeg *j) noexcept
     int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) noexcept
     void dts_jpeg_set_pixel_limit(int64_t pixels) noexcept
     int64_t dts_jpeg_pixel_limit() noexcept
@@ -98,7 +109,8 @@ cdef int _decode_whole(dts_jpeg *j) noexcept with gil:
 cdef int _start(dts_jpeg *j, int x, int y, int w, int h) noexcept nogil:
     j.row_x = x
     j.row_w = w
-    return _decode_whole(j)
+    cdef int status = dts_jpeg_check_scans(j)
+    return status if status != DTS_OK else _decode_whole(j)
 
 
 cdef int _rows(dts_jpeg *j, uint8_t *const *rows, int n) noexcept nogil:
@@ -241,7 +253,7 @@ def set_pixel_limit(pixels):
     int
         The limit until now.
     """
-    cdef int64_t limit = pixels
+    cdef int64_t limit = index(pixels)
     if limit < 1:
         raise ValueError(f"set_pixel_limit: {pixels} pixels")
     before = dts_jpeg_pixel_limit()
@@ -251,9 +263,27 @@ def set_pixel_limit(pixels):
 
 # --- decoding from Python
 
-JpegHeader = namedtuple(
-    "JpegHeader", "width height components mcu_width mcu_height progressive"
-)
+class JpegHeader(NamedTuple):
+    """What the header of a JPEG says.
+
+    Attributes
+    ----------
+    width, height : int
+        In pixels.
+    components : int
+        1 grey, 3 colour, 4 CMYK or YCCK.
+    mcu_width, mcu_height : int
+        The unit of coding, in pixels.
+    progressive : bool
+        A region of it costs as much entropy decoding as the whole.
+    """
+
+    width: int
+    height: int
+    components: int
+    mcu_width: int
+    mcu_height: int
+    progressive: bool
 
 
 cdef int ROWS = 16  # decoded at a time; an MCU is at most 32 high, mostly 16
@@ -267,7 +297,8 @@ cdef class Decoder:
     Attributes
     ----------
     warnings : int
-        Harmless oddities of the last picture: end marker missing with all pixels there, stray bytes.
+        Harmless oddities of the last picture: end marker missing with all pixels there, stray
+        bytes.
     """
 
     cdef dts_jpeg *j
@@ -310,15 +341,17 @@ cdef class Decoder:
         cdef Py_buffer buffer
         if self.busy:
             raise RuntimeError("this Decoder is in use by another thread")
-        PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
         self.busy = True
         try:
-            header = self._header(<const uint8_t *>buffer.buf, buffer.len)
-            return header if only_header else self._region(header, region, channels, out)
+            PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
+            try:
+                header = self._header(<const uint8_t *>buffer.buf, buffer.len)
+                return header if only_header else self._region(header, region, channels, out)
+            finally:
+                jpeg_stop(self.j)
+                PyBuffer_Release(&buffer)
         finally:
-            jpeg_stop(self.j)
             self.busy = False
-            PyBuffer_Release(&buffer)
 
     cdef _header(self, const uint8_t *data, int64_t size):
         cdef dts_jpeg_info info
@@ -332,7 +365,9 @@ cdef class Decoder:
     cdef _region(self, header, region, int channels, out):
         cdef int x, y, w, h, status
         cdef uint8_t[:, :, ::1] pixels
-        x, y, w, h = (0, 0, header.width, header.height) if region is None else region
+        if region is None:
+            region = (0, 0, header.width, header.height)
+        x, y, w, h = map(index, region)
         if x < 0 or y < 0 or w < 1 or h < 1 or x > header.width - w or y > header.height - h:
             raise ValueError(f"region {(x, y, w, h)} is not within the picture, which is "
                              f"{header.width} x {header.height}")
@@ -389,8 +424,8 @@ def decode(data, region=None, channels=3):
     data : bytes-like
         The file.
     region : tuple of int, optional
-        ``(x, y, w, h)`` in pixels, within the picture. The pixels are those of a full decode, bit for
-        bit. Default: all of it.
+        ``(x, y, w, h)`` in pixels, within the picture. The pixels are those of a full decode, bit
+        for bit. Default: all of it.
     channels : {3, 1}
         3: RGB (grey files give three equal channels). 1: grey (luma of colour files).
 
@@ -420,8 +455,6 @@ def header(data):
     Returns
     -------
     JpegHeader
-        ``width`` and ``height`` in pixels, ``components`` (1 grey, 3 colour, 4 CMYK or YCCK),
-        ``mcu_width`` and ``mcu_height`` in pixels, ``progressive``.
 
     Raises
     ------

@@ -90,13 +90,12 @@ typedef struct ljpeg_decompress {
     int do_fancy_upsampling;
     int unused_smoothing;
     int unused_quantize[7];
-    unsigned output_width;
-    unsigned output_height;
+    unsigned unused_output_size[2];
     int unused_out_components[2];
     int unused_rec_outbuf_height;
     int unused_colors;
     void *unused_colormap;
-    unsigned output_scanline;
+    unsigned unused_output_scanline;
     int input_scan_number;
     unsigned input_iMCU_row;
     int unused_output_scan_number;
@@ -147,18 +146,21 @@ typedef struct ljpeg_decompress {
 _Static_assert(sizeof(long) != 8 || offsetof(ljpeg_error, jpeg_message_table) == 136, "err");
 _Static_assert(sizeof(ljpeg_source) == 56, "source manager");
 _Static_assert(offsetof(ljpeg_decompress, image_width) == 48, "image_width");
-_Static_assert(offsetof(ljpeg_decompress, output_width) == 136, "output_width");
+_Static_assert(offsetof(ljpeg_decompress, out_color_space) == 64, "out_color_space");
+_Static_assert(offsetof(ljpeg_decompress, dct_method) == 96, "dct_method");
+_Static_assert(offsetof(ljpeg_decompress, input_iMCU_row) == 176, "input_iMCU_row");
 _Static_assert(offsetof(ljpeg_decompress, coef_bits) == 192, "coef_bits");
 _Static_assert(offsetof(ljpeg_decompress, comp_info) == 304, "comp_info");
+_Static_assert(offsetof(ljpeg_decompress, max_v_samp_factor) == 412, "max_v_samp_factor");
 _Static_assert(sizeof(ljpeg_component) == 96, "component");
 _Static_assert(offsetof(ljpeg_component, quant_table) == 80, "quant_table");
 #if DTS_JPEG_ABI >= 80
 _Static_assert(offsetof(ljpeg_decompress, progressive_mode) == 316, "progressive_mode");
-_Static_assert(offsetof(ljpeg_decompress, max_v_samp_factor) == 412, "max_v_samp_factor");
+_Static_assert(offsetof(ljpeg_decompress, unread_marker) == 564, "unread_marker");
 _Static_assert(sizeof(ljpeg_decompress) == 656, "decompressor");
 #else
 _Static_assert(offsetof(ljpeg_decompress, progressive_mode) == 312, "progressive_mode");
-_Static_assert(offsetof(ljpeg_decompress, max_v_samp_factor) == 412, "max_v_samp_factor");
+_Static_assert(offsetof(ljpeg_decompress, unread_marker) == 540, "unread_marker");
 _Static_assert(sizeof(ljpeg_decompress) == 632, "decompressor");
 #endif
 #endif

@@ -70,14 +70,16 @@ static void on_message(void *cinfo, int level) {
         j->warnings++;
     } else if (what == DTS_MSG_STRAY_BYTES) {
         if (param[1] >= 0xD0 && param[1] <= 0xD7) /* the interval ended before its bytes did */
-            dts_jpeg_fail(j, DTS_BAD_IMAGE, "corrupt data %s: %d stray bytes before RST%d",
+            dts_jpeg_fail(j, DTS_BAD_IMAGE,
+                          "corrupt data or lost restart marker %s: %d stray bytes before RST%d",
                           place(k, where, sizeof where), param[0], param[1] - 0xD0);
         else
             j->warnings++;
     } else if ((what == DTS_MSG_EARLY_END || what == DTS_MSG_LOST_RESTART) && k->at_end) {
         dts_jpeg_fail(j, DTS_BAD_IMAGE, "data ends %s", place(k, where, sizeof where));
     } else if (what == DTS_MSG_EARLY_END) {
-        dts_jpeg_fail(j, DTS_BAD_IMAGE, "marker FF %02X %s, pixels are missing", k->c.unread_marker,
+        dts_jpeg_fail(j, DTS_BAD_IMAGE, "%s marker FF %02X %s, pixels are missing",
+                      k->c.unread_marker == 0xD9 ? "end" : "unexpected", k->c.unread_marker,
                       place(k, where, sizeof where));
     } else if (what == DTS_MSG_LOST_RESTART) {
         dts_jpeg_fail(j, DTS_BAD_IMAGE, "lost restart marker %s: found FF %02X instead of RST%d",
