@@ -60,8 +60,9 @@ def _dtype_name(method, value):
 class Setup:
     """Collects settings; ``commit()`` checks them all and returns a Preprocessor.
 
-    Every method returns the Setup. A value of the wrong type is refused at once (TypeError), a wrong value
-    in ``commit()`` (ConfigError, which names the method). A method called twice: the last call counts.
+    Every method returns the Setup. A value of the wrong type is refused at once (TypeError), a
+    wrong value in ``commit()`` (ConfigError, which names the method). A method called twice: the
+    last call counts.
     """
 
     def __init__(self):
@@ -100,7 +101,8 @@ class Setup:
         Parameters
         ----------
         name : str
-            ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not exist yet.
+            ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not
+            exist yet.
         path : path
             A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file.
         val_path : path, optional
@@ -139,7 +141,7 @@ class Setup:
         return self
 
     def shuffle_order(self, order):
-        """``"global"``: one permutation of all samples; ``"window"``: blocks, then samples of a window.
+        """``"global"``: all samples at once; ``"window"``: blocks, then the samples of a window.
 
         Default: global with ``fully_mode(True)``, else window.
         """
@@ -217,7 +219,7 @@ class Setup:
         return self
 
     def normalization(self, mean, std=None):
-        """A NormMode, or mean and std for each channel in units of 0..1. Default NormMode.NO_NORM."""
+        """A NormMode, or mean and std for each channel in 0..1 units. Default NO_NORM."""
         if isinstance(mean, NormMode):
             if std is not None:
                 raise TypeError("normalization: a NormMode stands alone")
@@ -236,7 +238,7 @@ class Setup:
     def val_transforms(self, *ops):
         """Transforms of the validation set.
 
-        Not called: Resize(size / 0.875) and CenterCrop(size), size being that of the training chain.
+        Not called: Resize(size / 0.875) and CenterCrop(size), size as the training chain's.
         """
         self._val = _chain("val_transforms", ops)
         return self
@@ -277,7 +279,7 @@ class Setup:
         return self
 
     def max_intermediate_resolution(self, r):
-        """Longest side, in pixels, that a picture between two transforms may have; None: no cap."""
+        """Longest side, in pixels, between two transforms; None: no cap."""
         self._max_intermediate = None if r is None else _integer("max_intermediate_resolution", r)
         return self
 
@@ -333,7 +335,8 @@ class Setup:
             raise ConfigError(f"distributed: rank {rank} is not within a world of {world}")
         if self._mode is LoadMode.PARTIAL and self._order == "global":
             raise ConfigError(
-                "shuffle_order: 'global' needs the whole set in memory: fully_mode(), or order 'window'"
+                "shuffle_order: 'global' needs the whole set in memory: "
+                "fully_mode(), or order 'window'"
             )
         for op in self._val or ():
             if type(op).__name__ == "RandomErasing":
@@ -353,7 +356,9 @@ class Setup:
                 raise NotImplementedError(f"{method} does not exist yet")
         name = self._name()
         if name not in ("imagenet", "folder"):
-            raise NotImplementedError(f"dataset({name!r}) does not exist yet: imagenet and folder do")
+            raise NotImplementedError(
+                f"dataset({name!r}) does not exist yet: imagenet and folder do"
+            )
 
     def _name(self):
         return _DATASETS[self._dataset[0].lower().replace("-", "").replace("_", "")]

@@ -17,8 +17,9 @@ def build_info():
     Returns
     -------
     dict
-        ``version``, ``python``, ``numpy``, ``platform``, ``compiler``; ``isa`` (instruction set in use) and
-        ``available_isas``; ``jpeg`` (library, version, path, and why others were not taken).
+        ``version``, ``python``, ``numpy``, ``platform``, ``compiler``; ``isa`` (instruction set in
+        use) and ``available_isas``; ``jpeg`` (library, version, path, and why others were not
+        taken).
     """
     return {
         "version": __version__,

@@ -30,7 +30,8 @@ def find_files(name, path, val_path=None, level=None):
     Raises
     ------
     ConfigError
-        Two levels to choose from, a train file given as val file, or a level that a file does not have.
+        Two levels to choose from, a train file given as val file, or a level that a file does not
+        have.
     FileNotFoundError
         Nothing at that path.
     """
@@ -59,7 +60,8 @@ def _split_of(path, level):
     header = read_header(path)
     if level is not None and header.compress_level != level:
         raise ConfigError(
-            f"using_dts_format: level {level} was asked for, {path} is level {header.compress_level}"
+            f"using_dts_format: level {level} was asked for, "
+            f"{path} is level {header.compress_level}"
         )
     return "train" if header.is_training else "val"
 
@@ -72,7 +74,9 @@ def _in_directory(name, directory, splits, level):
         if match:
             levels = there[match[1]]
             if int(match[2]) in levels:
-                raise ConfigError(f"dataset: both {levels[int(match[2])].name} and {entry.name} are there")
+                raise ConfigError(
+                    f"dataset: both {levels[int(match[2])].name} and {entry.name} are there"
+                )
             levels[int(match[2])] = entry
     found = {}
     for split in splits:
@@ -90,7 +94,10 @@ def _in_directory(name, directory, splits, level):
             found[split] = levels[wanted]
     if not found:
         asked = "" if level is None else f" of level {level}"
-        seen = ", ".join(p.name for s in there.values() for p in s.values()) or "no .dts file of that set"
+        seen = (
+            ", ".join(p.name for s in there.values() for p in s.values())
+            or "no .dts file of that set"
+        )
         raise ConfigError(
             f"dataset: no {name} file{asked} in {directory} ({seen} there); "
             f"`dts export` writes {name}_train_lv0.dts and the like"

@@ -1,4 +1,6 @@
-"""From a Setup to the split objects of a Preprocessor: files opened, chains compiled, memory planned."""
+"""From a Setup to the split objects of a Preprocessor: files opened, chains compiled, memory
+planned.
+"""
 
 import logging
 from dataclasses import dataclass
@@ -91,7 +93,9 @@ def _make(setup, files):
                 on_error=setup._on_error,
                 drop_last=setup._drop_last and name == "train",
             )
-            splits[name] = _split(setup, config, files[name], name, chains[name], modes, loaders, bad[name])
+            splits[name] = _split(
+                setup, config, files[name], name, chains[name], modes, loaders, bad[name]
+            )
     except BaseException:
         for split in splits.values():
             split.pipeline.close()
@@ -118,7 +122,8 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
     if n_batches == 0 and len(file):
         pipeline.close()
         raise ConfigError(
-            f"drop_last: {len(file)} samples do not fill one batch of {config.batch_size}: 0 batches"
+            f"drop_last: {len(file)} samples do not fill one batch of {config.batch_size}: "
+            "0 batches"
         )
     height, width = config.sample_shape[:2]
     area = max(h.max_pic_area for h in file.headers)
@@ -136,7 +141,9 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
 
 
 def _scratch(area, side, channels):
-    """Rows that the vertical filter spans at the strongest downscale, twice over for rounding, and a row of 65,500."""
+    """Rows that the vertical filter spans at the strongest downscale, twice over for rounding, and
+    a row of 65,500.
+    """
     return int(2 * (2 * area / side + 8 * 65_500) * channels)
 
 
@@ -186,7 +193,9 @@ def _final_size(name, ops):
             "add RandomResizedCrop(size), Resize((h, w)) or CenterCrop(size)"
         )
     if size[0] * size[1] > 1 << 26:
-        raise ConfigError(f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large")
+        raise ConfigError(
+            f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large"
+        )
     return size
 
 
@@ -204,8 +213,8 @@ def _check_between(setup, chains):
             size = op.output_size(size)
             if cap is not None and size is not None and max(size) > cap:
                 raise ConfigError(
-                    f"max_intermediate_resolution: {op!r} of {name}_transforms makes {size[0]} x {size[1]}, "
-                    f"over the cap of {cap}"
+                    f"max_intermediate_resolution: {op!r} of {name}_transforms makes "
+                    f"{size[0]} x {size[1]}, over the cap of {cap}"
                 )
 
 
@@ -215,17 +224,22 @@ def _check_erase(setup, chains, channels):
             values = np.atleast_1d(np.asarray(op.value, float))
             if len(values) not in (1, channels):
                 raise ConfigError(
-                    f"train_transforms: {op!r} has {len(values)} fill values for {channels} channels"
+                    f"train_transforms: {op!r} has {len(values)} fill values "
+                    f"for {channels} channels"
                 )
             if setup._output[0] == "float16" and np.abs(values).max() > HALF_MAX:
-                raise ConfigError(f"train_transforms: {op!r} fills with a value that float16 cannot hold")
+                raise ConfigError(
+                    f"train_transforms: {op!r} fills with a value that float16 cannot hold"
+                )
 
 
 def _norm(setup, channels):
     """Scale and bias for each channel, float32 values."""
     if setup._output[0] == "uint8":
         if setup._norm is not NormMode.NO_NORM:
-            raise ConfigError("normalization: uint8 output is not normalised; leave it out, or use float32")
+            raise ConfigError(
+                "normalization: uint8 output is not normalised; leave it out, or use float32"
+            )
         return (1.0,) * channels, (0.0,) * channels
     mode = setup._norm
     mean, std = (mode.mean, mode.std) if isinstance(mode, NormMode) else mode
@@ -233,7 +247,8 @@ def _norm(setup, channels):
     for label, values in (("mean", mean), ("std", std)):
         if len(values) not in (1, channels):
             raise ConfigError(
-                f"normalization: {label} of {what} has {len(values)} values for {channels} channels"
+                f"normalization: {label} of {what} has {len(values)} values "
+                f"for {channels} channels"
             )
         if not all(np.isfinite(np.float32(v)) for v in values):
             raise ConfigError(f"normalization: {label} {values} is not finite")
@@ -247,8 +262,8 @@ def _norm(setup, channels):
     limit = HALF_MAX if setup._output[0] == "float16" else np.finfo(np.float32).max
     if not np.all(ends <= limit):
         raise ConfigError(
-            f"normalization: with {what} a pixel becomes {ends.max():.4g}, over the {limit:.5g} that "
-            f"{setup._output[0]} can hold"
+            f"normalization: with {what} a pixel becomes {ends.max():.4g}, "
+            f"over the {limit:.5g} that {setup._output[0]} can hold"
         )
     return tuple(map(float, scale)), tuple(map(float, bias))
 
@@ -266,8 +281,8 @@ def _modes(setup, files):
         _log.info("load mode %s: %d bytes needed, %d available (%s)", mode.name, need, have, why)
     if mode is LoadMode.FULLY and need > have:
         raise ConfigError(
-            f"fully_mode: the set takes {need / 2**30:.2f} GiB, this process may use {have / 2**30:.2f} GiB; "
-            "use partial_mode() (and shuffle_order('window'))"
+            f"fully_mode: the set takes {need / 2**30:.2f} GiB, "
+            f"this process may use {have / 2**30:.2f} GiB; use partial_mode() (and shuffle_order('window'))"
         )
     return dict.fromkeys(files, mode.name)
 
@@ -294,7 +309,8 @@ def _verify(setup, file):
         if damage.id is not None:
             bad[damage.id] = 1
         elif damage.block is not None:
-            # In the table or between the pictures: labels may be wrong, so no sample of it is trusted.
+            # In the table or between the pictures: labels may be wrong, so no sample of it is
+            # trusted.
             in_volume = file.block_volume == list(file.paths).index(damage.path)
             (b,) = np.flatnonzero(in_volume & (file.block_number == damage.block))
             bad[file.block_starts[b] : file.block_starts[b + 1]] = 1

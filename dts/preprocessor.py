@@ -20,8 +20,8 @@ _live: weakref.WeakSet = weakref.WeakSet()
 class Preprocessor:
     """Streams batches of a data set. Made by ``Preprocessor.setup()...commit()``.
 
-    A context manager; leaving it, ``close()``, dropping the object and exiting the interpreter all stop its
-    threads. Two of them in one process are independent.
+    A context manager; leaving it, ``close()``, dropping the object and exiting the interpreter all
+    stop its threads. Two of them in one process are independent.
     """
 
     @staticmethod
@@ -56,14 +56,14 @@ class Preprocessor:
         Parameters
         ----------
         epoch : int, optional
-            0 or more; None is the one after the last that was started. Order and augmentation are a function
-            of the seed and this number, so any epoch can be started directly.
+            0 or more; None is the one after the last that was started. Order and augmentation are
+            a function of the seed and this number, so any epoch can be started directly.
 
         Returns
         -------
         EpochIterator
-            Its ``len()`` is exact. It starts when iterated; an older one of the same split ends with
-            ClosedError then.
+            Its ``len()`` is exact. It starts when iterated; an older one of the same split ends
+            with ClosedError then.
 
         Raises
         ------
@@ -156,11 +156,12 @@ class Preprocessor:
         return MemoryPlan(tuple(s.memory for s in self._splits.values()))
 
     def stats(self):
-        """Return counts since the start, for each split: samples, errors, waits, bytes read, memory.
+        """Return counts since the start: samples, errors, waits, bytes read, memory.
 
         Returns
         -------
         dict of dict
+            By split.
         """
         return {name: s.pipeline.stats() for name, s in self._splits.items()}
 
@@ -201,7 +202,9 @@ class Preprocessor:
 
     def state_dict(self):
         """Do not use: does not exist yet."""
-        raise NotImplementedError("state_dict does not exist yet; train(epoch) starts at any epoch")
+        raise NotImplementedError(
+            "state_dict does not exist yet; train(epoch) starts at any epoch"
+        )
 
     def load_state_dict(self, state):
         """Do not use: does not exist yet."""
@@ -253,8 +256,8 @@ class Preprocessor:
 class EpochIterator:
     """Batches of one epoch of one split.
 
-    Errors of damaged samples are raised by ``next()``; the call after that gives the next batch. Leaving
-    early costs nothing: dropping the iterator ends the epoch.
+    Errors of damaged samples are raised by ``next()``; the call after that gives the next batch.
+    Leaving early costs nothing: dropping the iterator ends the epoch.
     """
 
     def __init__(self, owner, split, epoch):

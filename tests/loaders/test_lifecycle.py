@@ -268,8 +268,8 @@ def test_fork(tmp_path):
         reader = make(order="sequential", window=1, load_workers=3, num_workers=2)
         reader.begin_epoch(0)
         _, data, _ = reader.get_next_sample()
-        waiting = threading.Thread(target=lambda: list(iter(lambda: reader.get_next_sample(1), None)))
-        waiting.start()
+        waiting = threading.Thread(target=lambda: list(iter(lambda: reader.get_next_sample(1),
+        None))) waiting.start()
         while not reader.stats()["worker_waits"]:
             time.sleep(0.001)
         child = os.fork()
@@ -361,8 +361,8 @@ def test_an_interrupted_wait_loses_nothing(mixed):
         old = signal.signal(signal.SIGALRM, stop)
         try:
             got = []
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
             with pytest.raises(Stop):
-                signal.setitimer(signal.ITIMER_REAL, 0.3)
                 got.extend(s[2] for s in iter(lambda: reader.get_next_sample(1), None))
         finally:
             signal.signal(signal.SIGALRM, old)
