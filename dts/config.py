@@ -113,8 +113,9 @@ class MemoryPlan:
     def __str__(self):
         lines = [
             f"{s.split}: {s.mode}, {_size(s.arena_bytes)} of blocks for a file of "
-            f"{_size(s.file_bytes)}, {s.slots} batch slots of {_size(s.slot_bytes)}, {s.workers} workers with up to "
-            f"{_size(s.scratch_bytes)} each: {_size(s.total_bytes)}"
+            f"{_size(s.file_bytes)}, {s.slots} batch slots of {_size(s.slot_bytes)}, "
+            f"{s.workers} workers with up to {_size(s.scratch_bytes)} each: "
+            f"{_size(s.total_bytes)}"
             for s in self.splits
         ]
         return "\n".join([*lines, f"memory in all: {_size(self.total_bytes)}"])

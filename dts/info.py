@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dts.version import __version__
 __all__ = ["__version__", "build_info"]
 
 
-def build_info():
+def build_info() -> dict[str, Any]:
     """Say how dts was built and what it found at import.
 
     Returns

@@ -1,9 +1,8 @@
-"""From a Setup to the split objects of a Preprocessor: files opened, chains compiled, memory
-planned.
-"""
+"""From a Setup to the splits of a Preprocessor: open files, compile chains, plan memory."""
 
 import logging
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +14,9 @@ from dts.loaders import BlockReader, available_bytes, default_threads
 from dts.locate import find_files
 from dts.pipeline import SplitPipeline
 from dts.transforms import CenterCrop, Chain, RandomErasing, Resize
+
+if TYPE_CHECKING:
+    from dts.builder import Setup
 
 _log = logging.getLogger("dts")
 
@@ -36,7 +38,7 @@ class Split:
     n_batches: int
 
 
-def plan_splits(setup):
+def plan_splits(setup: "Setup") -> "dict[str, Split]":
     """Open the files of a Setup whose values were checked, and make its splits.
 
     Returns
@@ -44,7 +46,9 @@ def plan_splits(setup):
     dict of str to Split
         "train" and "val", as far as they are there.
     """
-    train, val = find_files(setup._name(), *setup._dataset[1:], level=setup._level)
+    assert setup._dataset is not None  # commit() saw to that
+    _, where, val_where = setup._dataset
+    train, val = find_files(setup._name(), where, val_where, setup._level)
     files = {}
     try:
         for name, path in (("train", train), ("val", val)):
@@ -141,8 +145,9 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
 
 
 def _scratch(area, side, channels):
-    """Rows that the vertical filter spans at the strongest downscale, twice over for rounding, and
-    a row of 65,500.
+    """Bytes of the rows that the vertical filter spans at the strongest downscale, and some.
+
+    A filter of the axis of length n spans 2 n / side rows; rows are at most 65,500 long.
     """
     return int(2 * (2 * area / side + 8 * 65_500) * channels)
 
@@ -177,8 +182,8 @@ def _chain(setup, name):
         return ops
     if name == "val" and setup._train:
         height, width = _final_size("train", setup._train)
-        big = tuple(int(side / 0.875 + 0.5) for side in (height, width))
-        return (Resize(big[0] if height == width else big), CenterCrop((height, width)))
+        tall, wide = (int(side / 0.875 + 0.5) for side in (height, width))
+        return (Resize(tall if height == width else (tall, wide)), CenterCrop((height, width)))
     return ()
 
 
@@ -282,7 +287,8 @@ def _modes(setup, files):
     if mode is LoadMode.FULLY and need > have:
         raise ConfigError(
             f"fully_mode: the set takes {need / 2**30:.2f} GiB, "
-            f"this process may use {have / 2**30:.2f} GiB; use partial_mode() (and shuffle_order('window'))"
+            f"this process may use {have / 2**30:.2f} GiB; "
+            "use partial_mode() (and shuffle_order('window'))"
         )
     return dict.fromkeys(files, mode.name)
 
