@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dts.decode.jpeg import Decoder, Library, set_library
+from dts.decode.jpeg import Library, set_library
+from dts.decode.picture import Decoder
 from dts.errors import DecodeError
 
 # 36 x 20 pixels, 4:2:0, with an edge: wrong rows, columns, colours or upsampling change the sum.
