@@ -34,7 +34,7 @@ def block_bytes(level, number, first_id, count, header):
 
 
 def write_dts(path, counts, *, level=0, first_id=0, **fields):
-    """A file of blocks of `counts` pictures; holes stay holes."""
+    """Write a file of blocks of `counts` pictures; holes stay holes."""
     header = 4096 if level == 0 else 16384
     fields = {
         "level": level,
@@ -57,7 +57,7 @@ def write_dts(path, counts, *, level=0, first_id=0, **fields):
 
 
 def describe(paths, volumes, *, level=0, names=None):
-    """What a reader needs of a DtsFile whose volumes hold blocks of these counts."""
+    """Give what a reader needs of a DtsFile whose volumes hold blocks of these counts."""
     counts = np.array(list(itertools.chain(*volumes)), np.int64)
     number = [i for volume in volumes for i in range(len(volume))]
     return types.SimpleNamespace(

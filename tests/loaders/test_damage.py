@@ -12,7 +12,6 @@ from dts.loaders.dts_reader import BlockReader
 
 BLOCK = 16 << 20
 COUNTS = [4, 3, 5, 2]
-STARTS = [0, 4, 7, 12, 14]
 MODES = [
     ("FULLY", "global"),
     ("FULLY", "window"),
