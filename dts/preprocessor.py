@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from dts.batch import Batch, Draws
 from dts.config import MemoryPlan
-from dts.decode import header as picture_header
 from dts.errors import ClosedError, ConfigError
 from dts.plan import Split, plan_splits
 
@@ -104,7 +103,7 @@ class Preprocessor:
         if split not in ("train", "val"):
             raise ValueError(f"a split is 'train' or 'val', not {split!r}")
         if split not in self._splits:
-            other = next(iter(self._splits.values())).file.paths[0]
+            other = next(iter(self._splits.values())).source.paths[0]
             name = "training" if split == "train" else "validation"
             raise ConfigError(f"dataset: there is no {name} set (only {other})")
         return self._splits[split]
@@ -124,12 +123,12 @@ class Preprocessor:
     @property
     def num_train_samples(self) -> int:
         """Samples of the training set; 0 where there is none."""
-        return len(self._splits["train"].file) if "train" in self._splits else 0
+        return len(self._splits["train"].source) if "train" in self._splits else 0
 
     @property
     def num_val_samples(self) -> int:
         """Samples of the validation set; 0 where there is none."""
-        return len(self._splits["val"].file) if "val" in self._splits else 0
+        return len(self._splits["val"].source) if "val" in self._splits else 0
 
     @property
     def seed(self) -> int:
@@ -140,8 +139,8 @@ class Preprocessor:
     def class_names(self) -> list[str] | None:
         """Names of the classes, by label; None in files without names."""
         for split in self._splits.values():
-            if split.file.class_names is not None:
-                return list(split.file.class_names)
+            if split.source.class_names is not None:
+                return list(split.source.class_names)
         return None
 
     @property
@@ -162,7 +161,7 @@ class Preprocessor:
         sequence of str, or None
             Bytes that are not UTF-8 come as surrogate escapes.
         """
-        return self._split(split).file.names
+        return self._split(split).source.names
 
     def memory_plan(self) -> MemoryPlan:
         """Return the MemoryPlan: what will be used, in bytes. ``str()`` of it is a report."""
@@ -202,16 +201,11 @@ class Preprocessor:
         self._check_open()
         s = self._split(split)
         id, epoch = operator.index(id), operator.index(epoch)
-        if not 0 <= id < len(s.file):
-            raise IndexError(f"id {id} is not within 0..{len(s.file) - 1}")
-        data, _ = s.file[id]
-        info = picture_header(data)
-        steps = s.chain.describe(
-            self._seed, epoch & 0xFFFFFFFF, s.config.split, id, info.width, info.height
-        )
-        return Draws.from_steps(
-            steps, id=id, epoch=epoch, split=split, image_size=(info.height, info.width)
-        )
+        if not 0 <= id < len(s.source):
+            raise IndexError(f"id {id} is not within 0..{len(s.source) - 1}")
+        height, width = s.source.picture_size(id)
+        steps = s.chain.describe(self._seed, epoch & 0xFFFFFFFF, s.config.split, id, width, height)
+        return Draws.from_steps(steps, id=id, epoch=epoch, split=split, image_size=(height, width))
 
     def state_dict(self) -> dict[str, Any]:
         """Do not use: does not exist yet."""
@@ -243,7 +237,7 @@ class Preprocessor:
         with self._lock:
             for s in self._splits.values():
                 s.pipeline.close()
-                s.file.close()
+                s.source.close()
 
     def __enter__(self) -> "Preprocessor":
         self._check_open()
@@ -262,7 +256,7 @@ class Preprocessor:
     def __repr__(self):
         if self._closed:
             return "<Preprocessor, closed>"
-        parts = ", ".join(f"{n}: {len(s.file)} samples" for n, s in self._splits.items())
+        parts = ", ".join(f"{n}: {len(s.source)} samples" for n, s in self._splits.items())
         return f"<Preprocessor, {parts}>"
 
 

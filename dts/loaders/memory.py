@@ -93,6 +93,7 @@ def check_fits(bytes_needed: int, root: str | Path = "/") -> None:
     room, why = available_bytes(root)
     if room is not None and bytes_needed > room:
         raise ConfigError(
-            f"fully_mode needs {bytes_needed} bytes, {room} are available ({why}); "
-            "partial_mode keeps two windows only"
+            f"fully_mode: the set takes {bytes_needed} bytes ({bytes_needed / 2**30:.2f} GiB), "
+            f"this process may use {room} ({room / 2**30:.2f} GiB, {why}); "
+            "partial_mode() keeps two windows only"
         )

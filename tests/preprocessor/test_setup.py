@@ -184,24 +184,24 @@ def test_missing_essentials(blocks):
 
 
 def test_a_set_larger_than_memory_is_refused_with_both_numbers(blocks, setup_of, monkeypatch):
-    import dts.plan
+    from dts.loaders import memory
 
-    monkeypatch.setattr(dts.plan, "available_bytes", lambda: (100 << 20, "a test"))
+    monkeypatch.setattr(memory, "available_bytes", lambda root: (100 << 20, "a test"))
     with pytest.raises(ConfigError, match=r"0\.14 GiB.*0\.10 GiB.*partial_mode"):
         setup_of(blocks[0], fully_mode=True).commit()
     with setup_of(blocks[0]).commit() as pre:
         assert pre.memory_plan().splits[0].mode == "PARTIAL"
-    monkeypatch.setattr(dts.plan, "available_bytes", lambda: (1 << 40, "a test"))
+    monkeypatch.setattr(memory, "available_bytes", lambda root: (1 << 40, "a test"))
     with setup_of(blocks[0]).commit() as pre:
         assert pre.memory_plan().splits[0].mode == "FULLY"
 
 
 def test_the_default_order_does_not_follow_memory(blocks, setup_of, monkeypatch, digest):
-    import dts.plan
+    from dts.loaders import memory
 
     seen = []
     for size in (100 << 20, 1 << 40):
-        monkeypatch.setattr(dts.plan, "available_bytes", lambda size=size: (size, "a test"))
+        monkeypatch.setattr(memory, "available_bytes", lambda root, size=size: (size, "a test"))
         with setup_of(blocks[0], shuffle_window=2).commit() as pre:
             seen.append(digest(pre.train(0)))
     assert seen[0] == seen[1]

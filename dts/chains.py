@@ -1,0 +1,144 @@
+"""What a Setup says about transforms and output, checked: chains, final sizes, normalisation."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dts.config import NormMode
+from dts.errors import ConfigError
+from dts.kernels import norm_constants
+from dts.transforms import CenterCrop, RandomErasing, Resize, Transform
+
+if TYPE_CHECKING:
+    from dts.builder import Setup
+    from dts.sources import Source
+
+HALF_MAX = 65504.0
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """Chains and shapes of each split, and how pixels become numbers."""
+
+    chains: dict[str, tuple[Transform, ...]]
+    shapes: dict[str, tuple[int, int, int]]
+    channels: int
+    scale: tuple[float, ...]
+    bias: tuple[float, ...]
+
+
+def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
+    """Check what a Setup says about transforms and output for the splits that are there.
+
+    Raises
+    ------
+    ConfigError
+        A chain that does not end at one size, a number that the output cannot hold, and so on.
+    """
+    channels = setup._channels or 3
+    chains = {name: _chain(setup, name) for name in sources}
+    sizes = {name: _final_size(name, ops) for name, ops in chains.items()}
+    last = _out_channels(setup, channels)
+    _check_between(setup, chains)
+    _check_erase(setup, chains, channels)
+    scale, bias = _norm(setup, channels)
+    shapes = {name: (height, width, last) for name, (height, width) in sizes.items()}
+    return OutputPlan(chains, shapes, channels, scale, bias)
+
+
+def _chain(setup, name):
+    ops = setup._train if name == "train" else setup._val
+    if ops is not None:
+        return ops
+    if name == "val" and setup._train:
+        height, width = _final_size("train", setup._train)
+        tall, wide = (int(side / 0.875 + 0.5) for side in (height, width))
+        return (Resize(tall if height == width else (tall, wide)), CenterCrop((height, width)))
+    return ()
+
+
+def _final_size(name, ops):
+    size = None
+    for op in ops:
+        size = op.output_size(size)
+    if size is None:
+        raise ConfigError(
+            f"{name}_transforms: the pictures of this set differ in size, and "
+            f"{'the chain' if ops else 'no chain'} brings them to one: "
+            "add RandomResizedCrop(size), Resize((h, w)) or CenterCrop(size)"
+        )
+    if size[0] * size[1] > 1 << 26:
+        raise ConfigError(
+            f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large"
+        )
+    return size
+
+
+def _out_channels(setup, channels):
+    dtype, wanted = setup._output
+    return wanted if wanted is not None else (4 if dtype == "float16" else channels)
+
+
+def _check_between(setup, chains):
+    """Hold the sides that a chain passes through to the user's cap."""
+    cap = setup._max_intermediate
+    for name, ops in chains.items():
+        size = None
+        for op in ops:
+            size = op.output_size(size)
+            if cap is not None and size is not None and max(size) > cap:
+                raise ConfigError(
+                    f"max_intermediate_resolution: {op!r} of {name}_transforms makes "
+                    f"{size[0]} x {size[1]}, over the cap of {cap}"
+                )
+
+
+def _check_erase(setup, chains, channels):
+    for op in chains.get("train", ()):
+        if isinstance(op, RandomErasing):
+            values = np.atleast_1d(np.asarray(op.value, float))
+            if len(values) not in (1, channels):
+                raise ConfigError(
+                    f"train_transforms: {op!r} has {len(values)} fill values "
+                    f"for {channels} channels"
+                )
+            if setup._output[0] == "float16" and np.abs(values).max() > HALF_MAX:
+                raise ConfigError(
+                    f"train_transforms: {op!r} fills with a value that float16 cannot hold"
+                )
+
+
+def _norm(setup, channels):
+    """Scale and bias for each channel, float32 values."""
+    if setup._output[0] == "uint8":
+        if setup._norm is not NormMode.NO_NORM:
+            raise ConfigError(
+                "normalization: uint8 output is not normalised; leave it out, or use float32"
+            )
+        return (1.0,) * channels, (0.0,) * channels
+    mode = setup._norm
+    mean, std = (mode.mean, mode.std) if isinstance(mode, NormMode) else mode
+    what = mode.name if isinstance(mode, NormMode) else f"mean {mean}, std {std}"
+    for label, values in (("mean", mean), ("std", std)):
+        if len(values) not in (1, channels):
+            raise ConfigError(
+                f"normalization: {label} of {what} has {len(values)} values "
+                f"for {channels} channels"
+            )
+        if not all(np.isfinite(np.float32(v)) for v in values):
+            raise ConfigError(f"normalization: {label} {values} is not finite")
+    if any(v <= 0 for v in std):
+        raise ConfigError(f"normalization: std {std} must be above 0")
+    mean = mean * channels if len(mean) == 1 else mean
+    std = std * channels if len(std) == 1 else std
+    with np.errstate(over="ignore", divide="ignore"):
+        scale, bias = norm_constants(mean, std)
+        ends = np.abs(np.stack([-bias, np.float32(255) * scale - bias]))
+    limit = HALF_MAX if setup._output[0] == "float16" else np.finfo(np.float32).max
+    if not np.all(ends <= limit):
+        raise ConfigError(
+            f"normalization: with {what} a pixel becomes {ends.max():.4g}, "
+            f"over the {limit:.5g} that {setup._output[0]} can hold"
+        )
+    return tuple(map(float, scale)), tuple(map(float, bias))
