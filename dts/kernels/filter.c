@@ -32,7 +32,8 @@ static int reserve(dts_filter *f, int out, int taps) {
     const uint64_t fours = ((uint64_t)out + 3) / 4;
     const size_t index = up_to_line(fours * 4 * sizeof(int32_t)), pick = (size_t)(fours * LINE);
     const size_t lanes = (size_t)(fours * (uint64_t)taps * 8 * sizeof(int32_t));
-    const size_t weight = up_to_line((uint64_t)out * (uint64_t)taps * sizeof(int16_t)) + LINE; /* whole vectors are read */
+    /* And a line more of weights, since kernels read whole vectors of them. */
+    const size_t weight = up_to_line((uint64_t)out * (uint64_t)taps * sizeof(int16_t)) + LINE;
     const size_t bytes = LINE + 2 * index + pick + lanes + weight;
     char *at;
     if (bytes > f->capacity) {
@@ -145,7 +146,8 @@ int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1
         const double centre = centre_of(&a, out0 + i);
         int32_t lo, hi;
         window(&a, centre, &lo, &hi);
-        /* Positions past hi weigh nothing; taking them along where there are some keeps the number of turns the same. */
+        /* Positions past hi weigh nothing; taking them along where there are some keeps the number of turns the
+         * same, which the CPU can predict. */
         fill(centre, per_support, lo, lo + taps <= clip1 ? taps : hi - lo, f->weight + (size_t)i * (size_t)taps);
         f->start[i] = lo;
         f->count[i] = hi - lo;

@@ -10,8 +10,10 @@
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define DTS_INLINE static __forceinline
+#define DTS_NOINLINE __declspec(noinline)
 #else
 #define DTS_INLINE static inline __attribute__((always_inline))
+#define DTS_NOINLINE __attribute__((noinline))
 #endif
 
 #define DTS_TARGET_AVX2 DTS_TARGET("avx2,f16c")

@@ -142,10 +142,9 @@ cdef void normalize_run(const dts_kernels *k, int kind, uint8_t *out, const uint
                         size_t readable) noexcept nogil:
     """n pixels, of an array that ends `readable` bytes after src: the last few go by a copy."""
     cdef uint8_t tail[4 * SLACK]
-    cdef size_t whole = (readable - SLACK) // <size_t>c if readable > SLACK else 0
-    cdef size_t rest, pixel = <size_t>oc * <size_t>kind
-    if whole > n:
-        whole = n
+    cdef size_t whole = n, rest, pixel = <size_t>oc * <size_t>kind
+    if readable < n * <size_t>c + SLACK:
+        whole = (readable - SLACK) // <size_t>c if readable > SLACK else 0
     rest = n - whole
     call_normalize(k, kind, out + (rest * pixel if flip else 0), src, whole, c, oc, norm, flip)
     if rest:

@@ -80,47 +80,67 @@ DTS_TARGET_AVX512 DTS_INLINE void chunk(void *out, size_t at, const uint8_t *in,
     }
 }
 
-/* c, oc and half are constants here. */
-DTS_TARGET_AVX512 DTS_INLINE void run(void *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm,
-                                      int flip, const layout *l, int half) {
+/* Whole chunks. c, oc, flip, l and half are constants here. */
+DTS_TARGET_AVX512 DTS_INLINE void run_one_way(void *out, const uint8_t *in, size_t chunks, int c, int oc,
+                                              const dts_norm *norm, int flip, const layout *l, int half) {
     const int vectors = oc == 4 ? 4 : 3;
-    const size_t outputs = 16 * (size_t)vectors, pixels = outputs / (size_t)oc;
-    const size_t chunks = n / pixels, rest = n % pixels;
-    const ptrdiff_t step = (flip ? -1 : 1) * (ptrdiff_t)(pixels * (size_t)c);
-    ptrdiff_t from = flip ? (ptrdiff_t)(n * (size_t)c) + step : 0;
+    const size_t outputs = 16 * (size_t)vectors, bytes = outputs / (size_t)oc * (size_t)c;
+    const ptrdiff_t step = flip ? -(ptrdiff_t)bytes : (ptrdiff_t)bytes;
+    ptrdiff_t from = flip ? (ptrdiff_t)((chunks - 1) * bytes) : 0;
     plan p;
     spread(p.scale, norm->scale, oc);
     spread(p.bias, norm->bias, oc);
-    l += flip != 0;
     for (int k = 0; k < vectors; ++k)
         p.pick[k] = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)l->pick[k]));
     for (size_t i = 0; i < chunks; ++i, from += step) chunk(out, i * outputs, in + from, &p, vectors, half);
-    if (rest) {
-        uint8_t bytes[64] = {0};
-        float values[64];
-        const size_t size = half ? sizeof(uint16_t) : sizeof(float);
-        if (flip)
-            memcpy(bytes + (pixels - rest) * (size_t)c, in, rest * (size_t)c);
-        else
-            memcpy(bytes, in + (n - rest) * (size_t)c, rest * (size_t)c);
-        chunk(values, 0, bytes, &p, vectors, half);
-        memcpy((char *)out + chunks * outputs * size, values, rest * (size_t)oc * size);
-    }
+}
+
+DTS_TARGET_AVX512 DTS_INLINE void run(void *out, const uint8_t *in, size_t chunks, int c, int oc,
+                                      const dts_norm *norm, int flip, const layout l[2], int half) {
+    if (flip)
+        run_one_way(out, in, chunks, c, oc, norm, 1, l + 1, half);
+    else
+        run_one_way(out, in, chunks, c, oc, norm, 0, l, half);
 }
 
 /* False: no layout for these channels. */
-DTS_TARGET_AVX512 DTS_INLINE int normalize(void *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm,
-                                           int flip, int half) {
+DTS_TARGET_AVX512 DTS_INLINE int run_any(void *out, const uint8_t *in, size_t chunks, int c, int oc,
+                                         const dts_norm *norm, int flip, int half) {
     if (c == 3 && oc == 4)
-        run(out, in, n, 3, 4, norm, flip, rgb_rgb0, half);
+        run(out, in, chunks, 3, 4, norm, flip, rgb_rgb0, half);
     else if (c == 3 && oc == 3)
-        run(out, in, n, 3, 3, norm, flip, rgb_rgb, half);
+        run(out, in, chunks, 3, 3, norm, flip, rgb_rgb, half);
     else if (c == 1 && oc == 1)
-        run(out, in, n, 1, 1, norm, flip, grey_grey, half);
+        run(out, in, chunks, 1, 1, norm, flip, grey_grey, half);
     else if (c == 1 && oc == 4)
-        run(out, in, n, 1, 4, norm, flip, grey_grey000, half);
+        run(out, in, chunks, 1, 4, norm, flip, grey_grey000, half);
     else
         return 0;
+    return 1;
+}
+
+/* Pixels that fill no chunk: by way of one that is filled up with zeros. Apart, to keep its buffers out of the way. */
+DTS_TARGET_AVX512 DTS_NOINLINE static void part(void *out, const uint8_t *in, size_t n, size_t pixels, int c, int oc,
+                                                const dts_norm *norm, int flip, int half) {
+    const size_t size = (size_t)oc * (half ? sizeof(uint16_t) : sizeof(float));
+    uint8_t bytes[64] = {0};
+    float values[64];
+    memcpy(flip ? bytes + (pixels - n) * (size_t)c : bytes, in, n * (size_t)c);
+    if (half)
+        run_any(values, bytes, 1, c, oc, norm, flip, 1);
+    else
+        run_any(values, bytes, 1, c, oc, norm, flip, 0);
+    memcpy(out, values, n * size);
+}
+
+DTS_TARGET_AVX512 DTS_INLINE int normalize(void *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm,
+                                           int flip, int half) {
+    const size_t pixels = oc == 1 ? 48 : 16; /* in a chunk */
+    const size_t chunks = n / pixels, rest = n % pixels, size = (size_t)oc * (half ? sizeof(uint16_t) : sizeof(float));
+    if (!run_any(out, flip ? in + rest * (size_t)c : in, chunks, c, oc, norm, flip, half)) return 0;
+    if (rest)
+        part((char *)out + (n - rest) * size, flip ? in : in + (n - rest) * (size_t)c, rest, pixels, c, oc, norm, flip,
+             half);
     return 1;
 }
 

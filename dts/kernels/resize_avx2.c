@@ -1,8 +1,8 @@
 /* Both passes of a resize, AVX2 + F16C.
- * Vertical: bytes of two rows are interleaved and widened, so that one multiply-add takes both rows of a pixel.
- * Horizontal, RGB: a byte shuffle makes (p0.r p1.r)(p0.g p1.g)(p0.b p1.b)(0 0) of two neighbouring pixels; a multiply-add
- * with their two weights leaves one pixel in four lanes, and two output pixels share a register.
- * Horizontal, grey: eight outputs share a register. */
+ * Vertical: bytes of two rows are interleaved, so that one multiply-add takes both rows of a pixel.
+ * Horizontal, RGB: a byte shuffle makes (p0.r p1.r)(p0.g p1.g)(p0.b p1.b)(0 0) of two neighbouring pixels; a
+ * multiply-add with their two weights leaves one pixel in four lanes, and two output pixels share a register.
+ * Horizontal, grey: eight neighbouring pixels are multiplied at once; the sums of eight outputs share a register. */
 #include "isa.h"
 
 #include "split.h"
@@ -60,7 +60,8 @@ DTS_TARGET_AVX2 DTS_INLINE void strip_split(int16_t *out, const uint8_t *const *
 }
 
 /* A last part strip is done from n - 32 on, over what is there already, with the same values. */
-DTS_TARGET_AVX2 DTS_INLINE void row_split(int16_t *out, const uint8_t *const *rows, const dts_split *s, int taps, size_t n) {
+DTS_TARGET_AVX2 DTS_INLINE void row_split(int16_t *out, const uint8_t *const *rows, const dts_split *s, int taps,
+                                          size_t n) {
     for (size_t i = 0; i + 32 <= n; i += 32) strip_split(out, rows, s, taps, i);
     if (n % 32) strip_split(out, rows, s, taps, n - 32);
 }
@@ -115,7 +116,8 @@ DTS_TARGET_AVX2 DTS_INLINE void store_rgb(void *out, size_t at, __m256i acc, con
     } else if (kind == F16 && oc == 4) {
         _mm_storeu_si128((__m128i *)((uint16_t *)out + at), halves(s, acc));
     } else if (kind == F16) {
-        const __m128i v = _mm_shuffle_epi8(halves(s, acc), _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1));
+        const __m128i six = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1);
+        const __m128i v = _mm_shuffle_epi8(halves(s, acc), six);
         const int32_t last = _mm_extract_epi32(v, 2);
         _mm_storel_epi64((__m128i *)((uint16_t *)out + at), v);
         memcpy((uint16_t *)out + at + 4, &last, 4);
@@ -123,7 +125,8 @@ DTS_TARGET_AVX2 DTS_INLINE void store_rgb(void *out, size_t at, __m256i acc, con
         const __m128i w = words(acc);
         _mm_storel_epi64((__m128i *)((uint8_t *)out + at), _mm_packus_epi16(w, w));
     } else {
-        const __m128i v = _mm_shuffle_epi8(words(acc), _mm_setr_epi8(0, 2, 4, 8, 10, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+        const __m128i six = _mm_setr_epi8(0, 2, 4, 8, 10, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+        const __m128i v = _mm_shuffle_epi8(words(acc), six);
         const int32_t first = _mm_cvtsi128_si32(v);
         const uint16_t last = (uint16_t)_mm_extract_epi16(v, 2);
         memcpy((uint8_t *)out + at, &first, 4);
@@ -138,8 +141,8 @@ DTS_TARGET_AVX2 DTS_INLINE __m256i load_twice(const int16_t *low, const int16_t 
 
 /* The sums of two outputs, whose taps begin at a and b. */
 DTS_TARGET_AVX2 DTS_INLINE __m256i sums_rgb(const int16_t *a, const int16_t *b, const int32_t *lanes, int taps) {
-    const __m256i pairs = _mm256_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1, 0, 1, 6, 7, 2, 3, 8, 9, 4,
-                                           5, 10, 11, -1, -1, -1, -1);
+    const __m256i pairs = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1));
     __m256i acc = _mm256_setzero_si256();
     for (int k = 0; k < taps; k += 2, a += 6, b += 6, lanes += 16)
         acc = _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_shuffle_epi8(load_twice(a, b), pairs),
@@ -202,8 +205,8 @@ DTS_TARGET_AVX2 DTS_INLINE __m256i eight_taps(const int16_t *a, const int16_t *b
 }
 
 /* The sums of eight outputs, j and j + 4 together. */
-DTS_TARGET_AVX2 DTS_INLINE __m256i sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight, ptrdiff_t taps,
-                                             __m256i keep) {
+DTS_TARGET_AVX2 DTS_INLINE __m256i sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight,
+                                             ptrdiff_t taps, __m256i keep) {
     __m256i acc[4];
     for (int j = 0; j < 4; ++j) {
         const int16_t *a = in + start[j], *b = in + start[j + 4], *wa = weight + j * taps, *wb = wa + 4 * taps;
@@ -223,8 +226,9 @@ DTS_TARGET_AVX2 DTS_INLINE void store_grey(void *out, size_t at, __m256i acc, co
         _mm_storeu_si128((__m128i *)((uint16_t *)out + at), halves(s, acc));
     } else if (kind == F16) {
         const __m128i v = halves(s, acc);
-        _mm256_storeu_si256((__m256i *)((uint16_t *)out + 4 * at), _mm256_cvtepu16_epi64(v));
-        _mm256_storeu_si256((__m256i *)((uint16_t *)out + 4 * at + 16), _mm256_cvtepu16_epi64(_mm_unpackhi_epi64(v, v)));
+        uint16_t *to = (uint16_t *)out + 4 * at;
+        _mm256_storeu_si256((__m256i *)to, _mm256_cvtepu16_epi64(v));
+        _mm256_storeu_si256((__m256i *)(to + 16), _mm256_cvtepu16_epi64(_mm_unpackhi_epi64(v, v)));
     } else {
         const __m128i w = words(acc);
         _mm_storel_epi64((__m128i *)((uint8_t *)out + at), _mm_packus_epi16(w, w));
@@ -265,8 +269,8 @@ static dts_filter rest_of(const dts_filter *f, int i) {
     return rest;
 }
 
-DTS_TARGET_AVX2 void dts_resize_h_f32_avx2(float *out, const int16_t *in, int origin, const dts_filter *f, int c, int oc,
-                                           const dts_norm *norm, int flip) {
+DTS_TARGET_AVX2 void dts_resize_h_f32_avx2(float *out, const int16_t *in, int origin, const dts_filter *f, int c,
+                                           int oc, const dts_norm *norm, int flip) {
     if (c == 3) {
         rgb(out, in, origin, f, oc, norm, flip, F32);
     } else {

@@ -1,6 +1,6 @@
 /* Both passes of a resize, AVX-512 with VBMI: as resize_avx2.c, but twice as wide, and VPERMB takes the pixels of four
- * neighbouring outputs out of one load, as long as they lie within 64 bytes (scales up to about 2.6). Grey, and stronger
- * reductions, are left to AVX2. */
+ * neighbouring outputs out of one load, as long as they lie within 64 bytes (scales up to about 2.6). Grey, and
+ * stronger reductions, are left to AVX2. */
 #include "isa.h"
 
 #include "split.h"
@@ -14,7 +14,8 @@
 DTS_TARGET_AVX512 DTS_INLINE void strip(int16_t *out, const uint8_t *const *rows, const int16_t *weight, int taps,
                                         size_t at) {
     const __m512i zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(64);
-    const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const __m512i back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     __m512i acc0 = half, acc1 = half, acc2 = half, acc3 = half, low, high;
     for (int k = 0; k < taps; k += 2) {
         const __m512i a = _mm512_loadu_si512(rows[k] + at), b = _mm512_loadu_si512(rows[k + 1] + at);
@@ -37,7 +38,8 @@ DTS_TARGET_AVX512 DTS_INLINE void strip(int16_t *out, const uint8_t *const *rows
 /* The same by bytes, see split.h. */
 DTS_TARGET_AVX512 DTS_INLINE void strip_split(int16_t *out, const uint8_t *const *rows, const dts_split *s, int taps,
                                               size_t at) {
-    const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+    const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+    const __m512i back = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
     __m512i high0 = _mm512_setzero_si512(), high1 = high0, low0 = _mm512_set1_epi16(64), low1 = low0;
     for (int k = 0; k < taps; k += 2) {
         const __m512i high = _mm512_set1_epi16(s->high[k / 2]), low = _mm512_set1_epi16(s->low[k / 2]);
@@ -104,14 +106,15 @@ DTS_TARGET_AVX512 DTS_INLINE void store_rgb(void *out, size_t at, __m512i acc, c
         _mm256_mask_storeu_epi16((uint16_t *)out + at, keep, oc == 4 ? v : _mm256_permutexvar_epi16(rgb, v));
     } else {
         const __m128i rgb = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15);
-        const __m128i v = _mm512_cvtepi32_epi8(_mm512_srai_epi32(_mm512_add_epi32(acc, _mm512_set1_epi32(1 << 20)), 21));
+        const __m512i half = _mm512_set1_epi32(1 << 20);
+        const __m128i v = _mm512_cvtepi32_epi8(_mm512_srai_epi32(_mm512_add_epi32(acc, half), 21));
         _mm_mask_storeu_epi8((uint8_t *)out + at, keep, oc == 4 ? v : _mm_shuffle_epi8(v, rgb));
     }
 }
 
 /* Four outputs a step. in: from position 0 on. oc, kind and, for 2 and 4, taps are constants here. */
-DTS_TARGET_AVX512 DTS_INLINE void row_rgb(void *out, const int16_t *in, const dts_filter *f, int oc, const dts_norm *norm,
-                                          int flip, int kind, int taps) {
+DTS_TARGET_AVX512 DTS_INLINE void row_rgb(void *out, const int16_t *in, const dts_filter *f, int oc,
+                                          const dts_norm *norm, int flip, int kind, int taps) {
     const size_t n = (size_t)f->out;
     const int32_t *start = f->start, *lanes = f->lanes;
     const uint8_t *pick = f->pick;

@@ -23,7 +23,8 @@ void dts_resize_h_f32_scalar(float *out, const int16_t *in, int origin, const dt
                              const dts_norm *norm, int flip) {
     for (int i = 0; i < f->out; ++i) {
         float *to = out + (size_t)(flip ? f->out - 1 - i : i) * (size_t)oc;
-        for (int k = 0; k < c; ++k) to[k] = (float)sum(in, origin, f, i, c, k) * (norm->scale[k] * DTS_Q21) - norm->bias[k];
+        for (int k = 0; k < c; ++k)
+            to[k] = (float)sum(in, origin, f, i, c, k) * (norm->scale[k] * DTS_Q21) - norm->bias[k];
         for (int k = c; k < oc; ++k) to[k] = 0.0f;
     }
 }

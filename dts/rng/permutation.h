@@ -1,6 +1,6 @@
 /* Permutations by Fisher and Yates: for i = n-1 .. 1, swap i with j = (r * (i + 1)) >> 64, where r is the 64-bit number
  * r0 r1 of the Philox block whose counter word c0 is i. A pure function of (seed, kind, split, epoch, window).
- * Random numbers are made some at a time, and the memory they lead to is fetched ahead: the swaps are all cache misses. */
+ * Random numbers are made some at a time, and the memory they lead to is fetched ahead, as the swaps miss the cache. */
 #ifndef DTS_PERMUTATION_H
 #define DTS_PERMUTATION_H
 
@@ -23,8 +23,8 @@ static inline uint64_t dts_shuffle_target(uint32_t r0, uint32_t r1, uint64_t i) 
 
 /* The targets of elements top, top - 1, ... top - count + 1. Loops over the numbers are inside: compilers make vectors
  * of them. */
-static inline void dts_shuffle_targets(uint64_t *target, uint64_t top, int count, uint64_t seed, uint32_t c1, uint32_t c2,
-                                       uint32_t c3) {
+static inline void dts_shuffle_targets(uint64_t *target, uint64_t top, int count, uint64_t seed, uint32_t c1,
+                                       uint32_t c2, uint32_t c3) {
     uint32_t x0[DTS_AHEAD], x1[DTS_AHEAD], x2[DTS_AHEAD], x3[DTS_AHEAD];
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int t = 0; t < DTS_AHEAD; ++t) {

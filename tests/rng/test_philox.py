@@ -17,7 +17,7 @@ ffffffff ffffffff ffffffff ffffffff ffffffff ffffffff 408f276d 41c83b0e a20bc7c6
 243f6a88 85a308d3 13198a2e 03707344 a4093822 299f31d0 d16cfe09 94fdcceb 5001e420 24126ea1
 """
 
-# Of the reference system: seed, 64-bit offset (counter words 0 and 1), r0..r3, bits of the uniform.
+# Of the reference system: seed, offset (counter words 0 and 1), r0..r3, bits of the uniform.
 REFERENCE = """
 0000000000000000 0000000000000000 6627E8D5 E169C58D BC57AC4C 9B00DBD8 3ECC4FD0
 0000000000000000 0000000000000001 F8E4CCA4 5CB200DB B1A574EB 097EFF67 3F78E4CC
@@ -160,7 +160,7 @@ def test_draws_are_spread_evenly():
         (lambda: rng.philox4x32(0, [0.0, 0, 0, 0]), TypeError, "counter: whole numbers"),
         (lambda: rng.philox4x32((0, 2**32), [0] * 4), ValueError, "key: 0 to"),
         (lambda: rng.philox4x32((0, 1, 2), [0] * 4), ValueError, "key: a number"),
-        (lambda: rng.philox4x32(1.5, [0] * 4), TypeError, "seed: whole"),
+        (lambda: rng.philox4x32(1.5, [0] * 4), TypeError, "key: whole"),
         (lambda: rng.words(0, -1), ValueError, "id: 0 to"),
         (lambda: rng.words(0, 2**44), ValueError, "id: 0 to"),
         (lambda: rng.words(0, 0, epoch=2**32), ValueError, "epoch"),
