@@ -2,7 +2,7 @@
 
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -18,7 +18,7 @@ from dts.format.index import BlockIndex, index_arrays, index_pictures
 from dts.format.layout import BLOCK_HEADER_SIZE, PICTURES
 from dts.format.names import Names
 from dts.format.verify import VerifyReport, verify
-from dts.format.volumes import open_volumes
+from dts.format.volumes import Volume, open_volumes
 
 Table = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int32]]
 
@@ -97,9 +97,10 @@ class DtsFile:
         From all methods once the file is closed.
     """
 
+    _volumes: Sequence[Volume] = ()
+    _closed = True
+
     def __init__(self, path: str | os.PathLike[str], *, extension: str = "read") -> None:
-        self._volumes: list[Any] = []
-        self._closed = True
         if extension not in ("read", "ignore"):
             raise ValueError(f"extension is {extension!r}, must be 'read' or 'ignore'")
         self._volumes = open_volumes(path, use_extension=extension == "read")

@@ -164,7 +164,7 @@ def _infer_unknown(counts: NDArray[np.int64], num_samples: int, capacity: int) -
 
 
 def _is_regular(volume: Volume, k: int) -> bool:
-    """Whether a block's pictures follow each other as every writer places them."""
+    """Whether a block is as writers make it: picture after picture, zeros after the table."""
     level = volume.header.compress_level
     head = volume.read(HEADER_AREA + k * BLOCK_BYTES, BLOCK_HEADER_SIZE[level])
     try:
@@ -173,4 +173,5 @@ def _is_regular(volume: Volume, k: int) -> bool:
         return False
     ends = np.cumsum(up64(sizes.astype(np.int64)))
     expected = BLOCK_HEADER_SIZE[level] + np.concatenate([[0], ends[:-1]])
-    return bool(np.array_equal(offsets, expected[: offsets.size]))
+    after = head[BLOCK_HEAD_BYTES + 12 * offsets.size :]
+    return np.array_equal(offsets, expected[: offsets.size]) and not after.strip(b"\0")

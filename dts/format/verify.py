@@ -1,6 +1,6 @@
 """Finding damage: checksums of blocks and samples where the file has them, of the file always."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,7 +76,7 @@ class VerifyReport:
 
 
 def verify(
-    volumes: list[Volume],
+    volumes: Sequence[Volume],
     index: BlockIndex,
     name_of: NameOf,
     threads: int | None,

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from dts.format.block import pack_table
-from dts.format.checksum import crc32_concat
+from dts.format.checksum import crc32_combine, crc32_concat
 from dts.format.extension import Extension
 from dts.format.header import Header
 from dts.format.layout import (
     BLOCK_BYTES,
     BLOCK_HEADER_SIZE,
     EXTENSION_OFFSET,
+    EXTENSION_ROOM,
     HEADER_AREA,
     sidecar_path,
     up64,
@@ -35,9 +36,18 @@ class Written:
 
     def offset_of(self, block, sample):
         """First byte of a picture in the file."""
-        level = int(self.path.read_bytes()[20])
+        level = self.header.compress_level
         sizes = [up64(len(data)) for data, _ in self.blocks[block][:sample]]
         return HEADER_AREA + block * BLOCK_BYTES + BLOCK_HEADER_SIZE[level] + sum(sizes)
+
+    @property
+    def header(self):
+        return Header.from_bytes(self.read(0, 144))
+
+    def read(self, offset, size):
+        with open(self.path, "rb") as file:
+            file.seek(offset)
+            return file.read(size)
 
     def patch(self, offset, data):
         with open(self.path, "r+b") as file:
@@ -45,10 +55,7 @@ class Written:
             file.write(data)
 
     def flip(self, offset):
-        with open(self.path, "rb") as file:
-            file.seek(offset)
-            byte = file.read(1)[0]
-        self.patch(offset, bytes([byte ^ 1]))
+        self.patch(offset, bytes([self.read(offset, 1)[0] ^ 1]))
 
     def truncate(self, size):
         with open(self.path, "r+b") as file:
@@ -56,15 +63,26 @@ class Written:
 
 
 def block_bytes(level, number, block):
+    """Pack a block, without the zeros up to its end."""
     sizes = np.array([len(data) for data, _ in block], np.int64)
     ends = np.cumsum(up64(sizes))
     offsets = BLOCK_HEADER_SIZE[level] + ends - up64(sizes)
     table = pack_table(level, number, offsets, sizes, [label for _, label in block])
-    data = b"".join(data.ljust(up64(len(data)), b"\0") for data, _ in block)
-    return (table + data).ljust(BLOCK_BYTES, b"\0")
+    return table + b"".join(data.ljust(up64(len(data)), b"\0") for data, _ in block)
 
 
-def write_file(path, blocks, level, extension, room, header_fields):
+def block_crc(data):
+    """CRC-32 of a block whose zeros are left out, without going through 16 MiB of them."""
+    crc, zeros, size = zlib.crc32(data), zlib.crc32(b"\0"), 1
+    missing = BLOCK_BYTES - len(data)
+    while size <= missing:
+        if missing & size:
+            crc = crc32_combine(crc, zeros, size)
+        zeros, size = crc32_combine(zeros, zeros, size), size * 2
+    return crc
+
+
+def write_file(path, blocks, level=0, extension=True, room=EXTENSION_ROOM, **header_fields):
     """Write a file of blocks; give the names of its samples."""
     path = Path(path)
     names = [
@@ -73,7 +91,7 @@ def write_file(path, blocks, level, extension, room, header_fields):
         for i, (_, y) in enumerate(blk)
     ]
     packed = [block_bytes(level, k, block) for k, block in enumerate(blocks)]
-    crcs = [zlib.crc32(data) for data in packed]
+    crcs = [block_crc(data) for data in packed]
     samples = [data for block in blocks for data, _ in block]
     counts = [len(block) for block in blocks]
     header = Header.for_pictures(
@@ -99,14 +117,14 @@ def write_file(path, blocks, level, extension, room, header_fields):
             block_crcs=np.array(crcs, np.uint32),
             sample_crcs=np.array([zlib.crc32(data) for data in samples], np.uint32),
             source_sizes=[len(data) for data in samples],
-        ).pack(**room)
+        ).pack(room)
     with open(path, "wb") as file:
         file.write(header.to_bytes())
         file.seek(EXTENSION_OFFSET)
         file.write(inside)
         for k, data in enumerate(packed):
             file.seek(HEADER_AREA + k * BLOCK_BYTES)
-            file.write(data.rstrip(b"\0"))
+            file.write(data)
         file.truncate(HEADER_AREA + len(packed) * BLOCK_BYTES)
     if sidecar is not None:
         Path(sidecar_path(path)).write_bytes(sidecar)
@@ -118,7 +136,7 @@ def small_file(tmp_path_factory):
     """One block of 3 samples and 10 classes, for tests that replace its extension."""
     blocks = [[(b"one", 0), (b"two", 1), (b"three", 2)]]
     path = tmp_path_factory.mktemp("small") / "small.dts"
-    return Written(path, blocks, write_file(path, blocks, 0, True, {}, {}))
+    return Written(path, blocks, write_file(path, blocks))
 
 
 @pytest.fixture
@@ -139,20 +157,10 @@ def make_blocks():
 def write_dts(tmp_path, make_blocks):
     """Write a file of blocks of JPEG-like pictures."""
 
-    def write(
-        counts=(3, 5, 4),
-        *,
-        name="a.dts",
-        level=0,
-        extension=True,
-        room=None,
-        blocks=None,
-        **fields,
-    ):
+    def write(counts=(3, 5, 4), *, name="a.dts", blocks=None, **options):
         blocks = make_blocks(counts) if blocks is None else blocks
         path = tmp_path / name
-        room = {} if room is None else {"room": room}
-        return Written(path, blocks, write_file(path, blocks, level, extension, room, fields))
+        return Written(path, blocks, write_file(path, blocks, **options))
 
     return write
 

@@ -1,3 +1,4 @@
+import importlib.util
 import zlib
 
 import numpy as np
@@ -75,3 +76,16 @@ def test_parts_of_a_file(tmp_path):
         crc32_of_file(path, 0, 40 << 20, 2)
     with pytest.raises(FileNotFoundError):
         crc32_of_file(tmp_path / "missing")
+
+
+def test_without_positional_reads(tmp_path, monkeypatch):
+    monkeypatch.delattr("os.pread")
+    spec = importlib.util.spec_from_file_location("windows_reading", reading.__file__)
+    other = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(other)
+    path = tmp_path / "data"
+    path.write_bytes(b"0123456789")
+    with other.opened(path) as fd:
+        assert other.read_at(fd, 3, 4) == b"3456"
+        assert other.read_at(fd, 0, 99) == b"0123456789"
+        assert other.crc32_at(fd, 2, 5) == zlib.crc32(b"23456")
