@@ -12,33 +12,13 @@ from libc.stdlib cimport malloc, free
 
 from dts.format.block cimport DTS_BLOCK_MAX_PICTURES
 from dts.rng.philox cimport (DTS_KIND_BLOCK_ORDER, DTS_KIND_SAMPLE_ORDER, DTS_KIND_WINDOW_ORDER,
-                             dts_philox, dts_philox_block, dts_stream_word)
+                             dts_shuffle_u32)
 
 import operator
 
 import numpy as np
 
 from dts.errors import ConfigError
-
-ctypedef fused entry:
-    int32_t
-    uint32_t
-
-
-cdef void permute(entry *a, int64_t n, uint64_t seed, uint32_t c1, uint32_t c2,
-                  uint32_t c3) noexcept nogil:
-    cdef dts_philox_block word
-    cdef entry kept
-    cdef uint64_t m
-    cdef int64_t i, j
-    for i in range(n - 1, 0, -1):
-        word = dts_philox(seed, <uint32_t>i, c1, c2, c3)
-        m = <uint64_t>i + 1
-        # the high 64 bits of (r0 << 32 | r1) * m, for m <= 2^32
-        j = <int64_t>((word.r[0] * m + ((word.r[1] * m) >> 32)) >> 32)
-        kept = a[i]
-        a[i] = a[j]
-        a[j] = kept
 
 
 cdef int64_t count_windows(int kind, int64_t n_blocks, int64_t window) noexcept nogil:
@@ -76,12 +56,12 @@ cdef int64_t plan_bytes(const epoch_plan *plan) noexcept nogil:
 cdef void plan_epoch(epoch_plan *plan, const char *counts, int64_t stride,
                      uint32_t epoch) noexcept nogil:
     cdef int64_t b, w, i, n = 0, first
-    cdef uint32_t code, in_window = dts_stream_word(DTS_KIND_WINDOW_ORDER, plan.split, 0, 0, 0)
+    cdef uint32_t code
     for b in range(plan.n_blocks):
         plan.blocks[b] = <int32_t>b
     if plan.kind == ORDER_WINDOW:
-        permute[int32_t](plan.blocks, plan.n_blocks, plan.seed, 0, epoch,
-                         dts_stream_word(DTS_KIND_BLOCK_ORDER, plan.split, 0, 0, 0))
+        dts_shuffle_u32(<uint32_t *>plan.blocks, plan.n_blocks, plan.seed, DTS_KIND_BLOCK_ORDER,
+                        plan.split, epoch, 0)
     for w in range(plan.n_windows):
         first = n
         plan.window_sample[w] = n
@@ -92,11 +72,10 @@ cdef void plan_epoch(epoch_plan *plan, const char *counts, int64_t stride,
                 plan.samples[n] = code | <uint32_t>i
                 n += 1
         if plan.kind == ORDER_WINDOW:
-            permute[uint32_t](plan.samples + first, n - first, plan.seed, <uint32_t>w, epoch,
-                              in_window)
+            dts_shuffle_u32(plan.samples + first, n - first, plan.seed, DTS_KIND_WINDOW_ORDER,
+                            plan.split, epoch, w)
     if plan.kind == ORDER_GLOBAL:
-        permute[uint32_t](plan.samples, n, plan.seed, 0, epoch,
-                          dts_stream_word(DTS_KIND_SAMPLE_ORDER, plan.split, 0, 0, 0))
+        dts_shuffle_u32(plan.samples, n, plan.seed, DTS_KIND_SAMPLE_ORDER, plan.split, epoch, 0)
     plan.window_block[plan.n_windows] = plan.n_blocks
     plan.window_sample[plan.n_windows] = n
 

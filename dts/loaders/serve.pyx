@@ -3,6 +3,10 @@
 PARTIAL keeps two windows of the epoch's order in the two halves of the arena. Windows w and w + 1
 may be loaded once every worker has reached window w, so window w + 1 loads while w is consumed.
 A worker takes the lock only when it enters a window or has to wait for a block.
+
+Candidates to replace a bad sample, all by the stream of its id: first 8 drawn among the others of
+its block, then all of those in turn; then 8 drawn in other blocks of its window of the order, then
+all of those in turn. What is lost depends on the file alone, so candidates do not depend on time.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t

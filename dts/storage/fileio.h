@@ -3,6 +3,7 @@
 #ifndef DTS_FILEIO_H
 #define DTS_FILEIO_H
 
+#include <errno.h>
 #include <stdint.h>
 
 #include "dts/status.h"
