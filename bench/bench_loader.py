@@ -1,8 +1,8 @@
 """How fast blocks come in and samples go out, against plain reads of the same file.
 
-Run: ``python bench/bench_loader.py [--gb 1] [--threads 2] [--rounds 5]``. Needs a C compiler (``cc``)
-for the loop that asks for samples without Python. All figures are of one interleaved run, with
-the file in the page cache; compare the ratios, not the figures.
+Run: ``python bench/bench_loader.py [--gb 1] [--threads 2] [--rounds 5]``. Needs a C compiler
+(``cc``) for the loop that asks for samples without Python. All figures are of one interleaved
+run, with the file in the page cache; compare the ratios, not the figures.
 
 - partial: steady state of PARTIAL (blocks read, checked, handed out), against threads that read
   the same blocks into memory of the same size again and again, and into 4 MiB each.
@@ -47,7 +47,7 @@ long long drain(dts_loader *loader, long long n) {
 
 
 def write_file(path, blocks, pictures, rng):
-    """A body of random pictures of about 110 kB, as in ImageNet."""
+    """Write a body of random pictures of about 110 kB, as in ImageNet."""
     room = BLOCK - 4096
     with open(path, "wb") as file:
         file.truncate(BLOCK)

@@ -12,8 +12,9 @@ class Batch:
     Attributes
     ----------
     images : ndarray of shape (n, h, w, c)
-        float32, float16 or uint8; C-contiguous, writable, aligned to 256 bytes. It is the memory the workers
-        wrote to: nothing was copied, and it is not written again while an array over it lives.
+        float32, float16 or uint8; C-contiguous, writable, aligned to 256 bytes. It is the memory
+        the workers wrote to: nothing was copied, and it is not written again while an array over
+        it lives.
     labels : ndarray of shape (n,)
         int32 or int64.
     ids : ndarray of shape (n,), int64
@@ -78,15 +79,15 @@ class Draws:
     image_size : (int, int)
         Height and width of the packed picture, in pixels.
     crop : Box or None
-        The box of the first crop of the chain, in pixels of that crop's input (the packed picture where the
-        crop comes first).
+        The box of the first crop of the chain, in pixels of that crop's input (the packed picture
+        where the crop comes first).
     flip : bool
         Whether the result is mirrored.
     erase : Box or None
         The erased box, in pixels of the result, as it looks after the flip.
     steps : tuple of dict
-        For every transform: ``transform``, ``kind``, ``applied``, ``box`` (a Box), ``input_size`` and
-        ``output_size`` (height, width).
+        For every transform: ``transform``, ``kind``, ``applied``, ``box`` (a Box), ``input_size``
+        and ``output_size`` (height, width).
     """
 
     id: int

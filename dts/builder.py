@@ -3,11 +3,21 @@
 import logging
 import os
 import secrets
+from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from numpy.typing import DTypeLike
 
 from dts.config import LoadMode, NormMode
 from dts.errors import ConfigError
 from dts.transforms import Transform
+
+if TYPE_CHECKING:
+    from dts.preprocessor import Preprocessor
+
+Path: TypeAlias = str | bytes | os.PathLike[Any]
+Numbers: TypeAlias = float | Iterable[float]
 
 _log = logging.getLogger("dts")
 
@@ -23,31 +33,31 @@ _DTYPES = ("float32", "float16", "uint8")
 _LABELS = ("int32", "int64")
 
 
-def _integer(method, value):
+def _integer(method: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{method}: an integer is needed, not {value!r}")
     return int(value)
 
 
-def _flag(method, value):
+def _flag(method: str, value: Any) -> bool:
     if not isinstance(value, bool) and type(value).__name__ != "bool":  # numpy's bool too
         raise TypeError(f"{method}: True or False is needed, not {value!r}")
     return bool(value)
 
 
-def _text(method, value):
+def _text(method: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{method}: a string is needed, not {value!r}")
     return value
 
 
-def _path(method, value):
+def _path(method: str, value: Any) -> str:
     if not isinstance(value, (str, bytes, os.PathLike)):
         raise TypeError(f"{method}: a path is needed, not {value!r}")
     return os.fsdecode(value)
 
 
-def _dtype_name(method, value):
+def _dtype_name(method: str, value: Any) -> str:
     """Name of a dtype given as string, type or numpy dtype."""
     name = value if isinstance(value, str) else getattr(value, "name", None)
     if name is None:
@@ -60,47 +70,49 @@ def _dtype_name(method, value):
 class Setup:
     """Collects settings; ``commit()`` checks them all and returns a Preprocessor.
 
-    Every method returns the Setup. A value of the wrong type is refused at once (TypeError), a wrong value
-    in ``commit()`` (ConfigError, which names the method). A method called twice: the last call counts.
+    Every method returns the Setup. A value of the wrong type is refused at once (TypeError), a
+    wrong value in ``commit()`` (ConfigError, which names the method). A method called twice: the
+    last call counts.
     """
 
-    def __init__(self):
-        self._dataset = None
-        self._dts_format = None
-        self._level = None
+    def __init__(self) -> None:
+        self._dataset: tuple[str, str, str | None] | None = None
+        self._dts_format: bool | None = None
+        self._level: int | None = None
         self._mode = LoadMode.AUTO
         self._shuffle = True
-        self._order = None
+        self._order: str | None = None
         self._window = 32
-        self._seed = 0
+        self._seed: int | None = 0
         self._load_workers = 0
         self._preprocess_workers = 0
         self._cpu_binding = False
-        self._batch_size = None
+        self._batch_size: int | None = None
         self._drop_last = False
         self._prefetch = 2
-        self._max_held = None
-        self._output = ("float32", None)
+        self._max_held: int | None = None
+        self._output: tuple[str, int | None] = ("float32", None)
         self._labels = "int32"
-        self._norm = NormMode.NO_NORM
-        self._train = None
-        self._val = None
-        self._channels = None
+        self._norm: NormMode | tuple[tuple[float, ...], tuple[float, ...]] = NormMode.NO_NORM
+        self._train: tuple[Transform, ...] | None = None
+        self._val: tuple[Transform, ...] | None = None
+        self._channels: int | None = None
         self._distributed = (0, 1)
         self._on_error = "raise"
         self._verify = False
         self._download = False
         self._sdmp = 1
         self._cpvs = False
-        self._max_intermediate = None
+        self._max_intermediate: int | None = None
 
-    def dataset(self, name, path, *, val_path=None):
+    def dataset(self, name: str, path: Path, *, val_path: Path | None = None) -> Self:
         """Name the data set and where it lies.
 
         Parameters
         ----------
         name : str
-            ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not exist yet.
+            ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not
+            exist yet.
         path : path
             A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file.
         val_path : path, optional
@@ -110,93 +122,93 @@ class Setup:
         self._dataset = (_text("dataset", name), _path("dataset", path), val)
         return self
 
-    def using_dts_format(self, enable=True, level=None):
+    def using_dts_format(self, enable: bool = True, level: int | None = None) -> Self:
         """Read .dts files, of level 0..3 (None: the only one there)."""
         self._dts_format = _flag("using_dts_format", enable)
         self._level = None if level is None else _integer("using_dts_format", level)
         return self
 
-    def fully_mode(self, on=True):
+    def fully_mode(self, on: bool = True) -> Self:
         """Keep the whole set in memory; False is ``partial_mode()``."""
         self._mode = LoadMode.FULLY if _flag("fully_mode", on) else LoadMode.PARTIAL
         return self
 
-    def partial_mode(self, on=True):
+    def partial_mode(self, on: bool = True) -> Self:
         """Keep two windows of blocks in memory; False is ``fully_mode()``."""
         self._mode = LoadMode.PARTIAL if _flag("partial_mode", on) else LoadMode.FULLY
         return self
 
-    def load_mode(self, mode):
+    def load_mode(self, mode: LoadMode) -> Self:
         """Choose a LoadMode. Default AUTO."""
         if not isinstance(mode, LoadMode):
             raise TypeError(f"load_mode: a LoadMode is needed, not {mode!r}")
         self._mode = mode
         return self
 
-    def shuffle_train(self, on=True):
+    def shuffle_train(self, on: bool = True) -> Self:
         """Shuffle the training set. Default True; validation is never shuffled."""
         self._shuffle = _flag("shuffle_train", on)
         return self
 
-    def shuffle_order(self, order):
-        """``"global"``: one permutation of all samples; ``"window"``: blocks, then samples of a window.
+    def shuffle_order(self, order: str) -> Self:
+        """``"global"``: all samples at once; ``"window"``: blocks, then the samples of a window.
 
         Default: global with ``fully_mode(True)``, else window.
         """
         self._order = _text("shuffle_order", order)
         return self
 
-    def shuffle_window(self, blocks):
+    def shuffle_window(self, blocks: int) -> Self:
         """Blocks in a window. Default 32. Memory of PARTIAL: 2 x blocks x 16 MiB."""
         self._window = _integer("shuffle_window", blocks)
         return self
 
-    def seed(self, seed):
+    def seed(self, seed: int | None) -> Self:
         """Any integer, taken modulo 2^64; None is drawn once and logged. Default 0."""
         self._seed = None if seed is None else _integer("seed", seed)
         return self
 
-    def load_workers(self, n):
+    def load_workers(self, n: int) -> Self:
         """IO threads for each split; 0: from the CPUs that this process may use."""
         self._load_workers = _integer("load_workers", n)
         return self
 
-    def preprocess_workers(self, n):
+    def preprocess_workers(self, n: int) -> Self:
         """Preprocessing threads for each split; 0: from the CPUs that this process may use."""
         self._preprocess_workers = _integer("preprocess_workers", n)
         return self
 
-    def cpu_binding(self, on=True):
+    def cpu_binding(self, on: bool = True) -> Self:
         """Bind threads to CPUs. Does not exist yet."""
         self._cpu_binding = _flag("cpu_binding", on)
         return self
 
-    def batch_size(self, n):
+    def batch_size(self, n: int) -> Self:
         """Samples in a batch. No default."""
         self._batch_size = _integer("batch_size", n)
         return self
 
-    def drop_last(self, on=True):
+    def drop_last(self, on: bool = True) -> Self:
         """Leave out the last training batch when it is not full. Default False."""
         self._drop_last = _flag("drop_last", on)
         return self
 
-    def prefetch_batches(self, n):
+    def prefetch_batches(self, n: int) -> Self:
         """Batches that are made ready ahead. Default 2."""
         self._prefetch = _integer("prefetch_batches", n)
         return self
 
-    def max_held_batches(self, n):
+    def max_held_batches(self, n: int | None) -> Self:
         """Most batches that may be held at once; None: no limit. Default None."""
         self._max_held = None if n is None else _integer("max_held_batches", n)
         return self
 
-    def amp(self, on=True):
+    def amp(self, on: bool = True) -> Self:
         """True is ``output("float16")``, False ``output("float32")``. Default False."""
         self._output = ("float16" if _flag("amp", on) else "float32", None)
         return self
 
-    def output(self, dtype, channels=None):
+    def output(self, dtype: DTypeLike, channels: int | None = None) -> Self:
         """Choose what images are made of.
 
         Parameters
@@ -211,13 +223,13 @@ class Setup:
         self._output = (_dtype_name("output", dtype), channels)
         return self
 
-    def labels(self, dtype):
+    def labels(self, dtype: DTypeLike) -> Self:
         """``"int32"`` (default) or ``"int64"``."""
         self._labels = _dtype_name("labels", dtype)
         return self
 
-    def normalization(self, mean, std=None):
-        """A NormMode, or mean and std for each channel in units of 0..1. Default NormMode.NO_NORM."""
+    def normalization(self, mean: NormMode | Numbers, std: Numbers | None = None) -> Self:
+        """A NormMode, or mean and std for each channel in 0..1 units. Default NO_NORM."""
         if isinstance(mean, NormMode):
             if std is not None:
                 raise TypeError("normalization: a NormMode stands alone")
@@ -228,60 +240,60 @@ class Setup:
         self._norm = (_numbers("normalization", mean), _numbers("normalization", std))
         return self
 
-    def train_transforms(self, *ops):
+    def train_transforms(self, *ops: Transform) -> Self:
         """Transforms of the training set, in order. FusedNormalization comes last by itself."""
         self._train = _chain("train_transforms", ops)
         return self
 
-    def val_transforms(self, *ops):
+    def val_transforms(self, *ops: Transform) -> Self:
         """Transforms of the validation set.
 
-        Not called: Resize(size / 0.875) and CenterCrop(size), size being that of the training chain.
+        Not called: Resize(size / 0.875) and CenterCrop(size), size as the training chain's.
         """
         self._val = _chain("val_transforms", ops)
         return self
 
-    def color_channels(self, c):
+    def color_channels(self, c: int) -> Self:
         """1 or 3; default that of the set (3)."""
         self._channels = _integer("color_channels", c)
         return self
 
-    def distributed(self, rank, world_size):
+    def distributed(self, rank: int, world_size: int) -> Self:
         """Give this process's share. Only (0, 1) exists yet."""
         self._distributed = (_integer("distributed", rank), _integer("distributed", world_size))
         return self
 
-    def on_error(self, policy):
+    def on_error(self, policy: str) -> Self:
         """Say what a damaged sample does: ``"raise"`` (default), ``"skip"`` or ``"replace"``."""
         self._on_error = _text("on_error", policy)
         return self
 
-    def verify_crc(self, on=True):
+    def verify_crc(self, on: bool = True) -> Self:
         """Check all CRCs in commit(). Default False."""
         self._verify = _flag("verify_crc", on)
         return self
 
-    def download(self, on=True):
+    def download(self, on: bool = True) -> Self:
         """Fetch MNIST and CIFAR. Does not exist yet."""
         self._download = _flag("download", on)
         return self
 
-    def sdmp_factor(self, k):
+    def sdmp_factor(self, k: int) -> Self:
         """Views for each decode. Only 1 exists yet."""
         self._sdmp = _integer("sdmp_factor", k)
         return self
 
-    def using_cpvs(self, on=True):
+    def using_cpvs(self, on: bool = True) -> Self:
         """Keep the preprocessed validation set. Does not exist yet."""
         self._cpvs = _flag("using_cpvs", on)
         return self
 
-    def max_intermediate_resolution(self, r):
-        """Longest side, in pixels, that a picture between two transforms may have; None: no cap."""
+    def max_intermediate_resolution(self, r: int | None) -> Self:
+        """Longest side, in pixels, between two transforms; None: no cap."""
         self._max_intermediate = None if r is None else _integer("max_intermediate_resolution", r)
         return self
 
-    def commit(self):
+    def commit(self) -> "Preprocessor":
         """Check every setting and return a Preprocessor.
 
         Raises
@@ -333,7 +345,8 @@ class Setup:
             raise ConfigError(f"distributed: rank {rank} is not within a world of {world}")
         if self._mode is LoadMode.PARTIAL and self._order == "global":
             raise ConfigError(
-                "shuffle_order: 'global' needs the whole set in memory: fully_mode(), or order 'window'"
+                "shuffle_order: 'global' needs the whole set in memory: "
+                "fully_mode(), or order 'window'"
             )
         for op in self._val or ():
             if type(op).__name__ == "RandomErasing":
@@ -353,13 +366,16 @@ class Setup:
                 raise NotImplementedError(f"{method} does not exist yet")
         name = self._name()
         if name not in ("imagenet", "folder"):
-            raise NotImplementedError(f"dataset({name!r}) does not exist yet: imagenet and folder do")
+            raise NotImplementedError(
+                f"dataset({name!r}) does not exist yet: imagenet and folder do"
+            )
 
-    def _name(self):
+    def _name(self) -> str:
+        assert self._dataset is not None  # _check_values saw to that
         return _DATASETS[self._dataset[0].lower().replace("-", "").replace("_", "")]
 
 
-def _numbers(method, value):
+def _numbers(method: str, value: Any) -> tuple[float, ...]:
     if isinstance(value, Real) and not isinstance(value, bool):
         return (float(value),)
     try:
@@ -371,7 +387,7 @@ def _numbers(method, value):
     return tuple(float(v) for v in values)
 
 
-def _chain(method, ops):
+def _chain(method: str, ops: tuple[Any, ...]) -> tuple[Transform, ...]:
     for op in ops:
         if not isinstance(op, Transform):
             name = type(op).__name__ if not isinstance(op, type) else op.__name__

@@ -7,8 +7,8 @@ from enum import Enum
 class NormMode(Enum):
     """Named normalisations: mean and standard deviation for each channel, in units of 0..1.
 
-    The values are those of the reference framework. ``MLPERF`` subtracts the mean in units of 0..255 and
-    does not scale; ``NO_NORM`` only divides by 255.
+    The values are those of the reference framework. ``MLPERF`` subtracts the mean in units of
+    0..255 and does not scale; ``NO_NORM`` only divides by 255.
     """
 
     NO_NORM = ((0.0,), (1.0,))
@@ -112,9 +112,10 @@ class MemoryPlan:
 
     def __str__(self):
         lines = [
-            f"{s.split}: {s.mode}, {_size(s.arena_bytes)} of blocks for a file of {_size(s.file_bytes)}, "
-            f"{s.slots} batch slots of {_size(s.slot_bytes)}, {s.workers} workers with up to "
-            f"{_size(s.scratch_bytes)} each: {_size(s.total_bytes)}"
+            f"{s.split}: {s.mode}, {_size(s.arena_bytes)} of blocks for a file of "
+            f"{_size(s.file_bytes)}, {s.slots} batch slots of {_size(s.slot_bytes)}, "
+            f"{s.workers} workers with up to {_size(s.scratch_bytes)} each: "
+            f"{_size(s.total_bytes)}"
             for s in self.splits
         ]
         return "\n".join([*lines, f"memory in all: {_size(self.total_bytes)}"])

@@ -81,7 +81,7 @@ class DecodeError(_SampleError):
     range(11)
 )
 
-_CLASS_OF = {
+_CLASS_OF: dict[int, type[Exception]] = {
     CLOSED: ClosedError,
     NO_MEMORY: MemoryError,
     IO: OSError,

@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +12,15 @@ from dts.version import __version__
 __all__ = ["__version__", "build_info"]
 
 
-def build_info():
+def build_info() -> dict[str, Any]:
     """Say how dts was built and what it found at import.
 
     Returns
     -------
     dict
-        ``version``, ``python``, ``numpy``, ``platform``, ``compiler``; ``isa`` (instruction set in use) and
-        ``available_isas``; ``jpeg`` (library, version, path, and why others were not taken).
+        ``version``, ``python``, ``numpy``, ``platform``, ``compiler``; ``isa`` (instruction set in
+        use) and ``available_isas``; ``jpeg`` (library, version, path, and why others were not
+        taken).
     """
     return {
         "version": __version__,

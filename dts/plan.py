@@ -1,7 +1,8 @@
-"""From a Setup to the split objects of a Preprocessor: files opened, chains compiled, memory planned."""
+"""From a Setup to the splits of a Preprocessor: open files, compile chains, plan memory."""
 
 import logging
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from dts.loaders import BlockReader, available_bytes, default_threads
 from dts.locate import find_files
 from dts.pipeline import SplitPipeline
 from dts.transforms import CenterCrop, Chain, RandomErasing, Resize
+
+if TYPE_CHECKING:
+    from dts.builder import Setup
 
 _log = logging.getLogger("dts")
 
@@ -34,7 +38,7 @@ class Split:
     n_batches: int
 
 
-def plan_splits(setup):
+def plan_splits(setup: "Setup") -> "dict[str, Split]":
     """Open the files of a Setup whose values were checked, and make its splits.
 
     Returns
@@ -42,7 +46,9 @@ def plan_splits(setup):
     dict of str to Split
         "train" and "val", as far as they are there.
     """
-    train, val = find_files(setup._name(), *setup._dataset[1:], level=setup._level)
+    assert setup._dataset is not None  # commit() saw to that
+    _, where, val_where = setup._dataset
+    train, val = find_files(setup._name(), where, val_where, setup._level)
     files = {}
     try:
         for name, path in (("train", train), ("val", val)):
@@ -91,7 +97,9 @@ def _make(setup, files):
                 on_error=setup._on_error,
                 drop_last=setup._drop_last and name == "train",
             )
-            splits[name] = _split(setup, config, files[name], name, chains[name], modes, loaders, bad[name])
+            splits[name] = _split(
+                setup, config, files[name], name, chains[name], modes, loaders, bad[name]
+            )
     except BaseException:
         for split in splits.values():
             split.pipeline.close()
@@ -118,7 +126,8 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
     if n_batches == 0 and len(file):
         pipeline.close()
         raise ConfigError(
-            f"drop_last: {len(file)} samples do not fill one batch of {config.batch_size}: 0 batches"
+            f"drop_last: {len(file)} samples do not fill one batch of {config.batch_size}: "
+            "0 batches"
         )
     height, width = config.sample_shape[:2]
     area = max(h.max_pic_area for h in file.headers)
@@ -136,7 +145,10 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
 
 
 def _scratch(area, side, channels):
-    """Rows that the vertical filter spans at the strongest downscale, twice over for rounding, and a row of 65,500."""
+    """Bytes of the rows that the vertical filter spans at the strongest downscale, and some.
+
+    A filter of the axis of length n spans 2 n / side rows; rows are at most 65,500 long.
+    """
     return int(2 * (2 * area / side + 8 * 65_500) * channels)
 
 
@@ -170,8 +182,8 @@ def _chain(setup, name):
         return ops
     if name == "val" and setup._train:
         height, width = _final_size("train", setup._train)
-        big = tuple(int(side / 0.875 + 0.5) for side in (height, width))
-        return (Resize(big[0] if height == width else big), CenterCrop((height, width)))
+        tall, wide = (int(side / 0.875 + 0.5) for side in (height, width))
+        return (Resize(tall if height == width else (tall, wide)), CenterCrop((height, width)))
     return ()
 
 
@@ -186,7 +198,9 @@ def _final_size(name, ops):
             "add RandomResizedCrop(size), Resize((h, w)) or CenterCrop(size)"
         )
     if size[0] * size[1] > 1 << 26:
-        raise ConfigError(f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large")
+        raise ConfigError(
+            f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large"
+        )
     return size
 
 
@@ -204,8 +218,8 @@ def _check_between(setup, chains):
             size = op.output_size(size)
             if cap is not None and size is not None and max(size) > cap:
                 raise ConfigError(
-                    f"max_intermediate_resolution: {op!r} of {name}_transforms makes {size[0]} x {size[1]}, "
-                    f"over the cap of {cap}"
+                    f"max_intermediate_resolution: {op!r} of {name}_transforms makes "
+                    f"{size[0]} x {size[1]}, over the cap of {cap}"
                 )
 
 
@@ -215,17 +229,22 @@ def _check_erase(setup, chains, channels):
             values = np.atleast_1d(np.asarray(op.value, float))
             if len(values) not in (1, channels):
                 raise ConfigError(
-                    f"train_transforms: {op!r} has {len(values)} fill values for {channels} channels"
+                    f"train_transforms: {op!r} has {len(values)} fill values "
+                    f"for {channels} channels"
                 )
             if setup._output[0] == "float16" and np.abs(values).max() > HALF_MAX:
-                raise ConfigError(f"train_transforms: {op!r} fills with a value that float16 cannot hold")
+                raise ConfigError(
+                    f"train_transforms: {op!r} fills with a value that float16 cannot hold"
+                )
 
 
 def _norm(setup, channels):
     """Scale and bias for each channel, float32 values."""
     if setup._output[0] == "uint8":
         if setup._norm is not NormMode.NO_NORM:
-            raise ConfigError("normalization: uint8 output is not normalised; leave it out, or use float32")
+            raise ConfigError(
+                "normalization: uint8 output is not normalised; leave it out, or use float32"
+            )
         return (1.0,) * channels, (0.0,) * channels
     mode = setup._norm
     mean, std = (mode.mean, mode.std) if isinstance(mode, NormMode) else mode
@@ -233,7 +252,8 @@ def _norm(setup, channels):
     for label, values in (("mean", mean), ("std", std)):
         if len(values) not in (1, channels):
             raise ConfigError(
-                f"normalization: {label} of {what} has {len(values)} values for {channels} channels"
+                f"normalization: {label} of {what} has {len(values)} values "
+                f"for {channels} channels"
             )
         if not all(np.isfinite(np.float32(v)) for v in values):
             raise ConfigError(f"normalization: {label} {values} is not finite")
@@ -247,8 +267,8 @@ def _norm(setup, channels):
     limit = HALF_MAX if setup._output[0] == "float16" else np.finfo(np.float32).max
     if not np.all(ends <= limit):
         raise ConfigError(
-            f"normalization: with {what} a pixel becomes {ends.max():.4g}, over the {limit:.5g} that "
-            f"{setup._output[0]} can hold"
+            f"normalization: with {what} a pixel becomes {ends.max():.4g}, "
+            f"over the {limit:.5g} that {setup._output[0]} can hold"
         )
     return tuple(map(float, scale)), tuple(map(float, bias))
 
@@ -266,7 +286,8 @@ def _modes(setup, files):
         _log.info("load mode %s: %d bytes needed, %d available (%s)", mode.name, need, have, why)
     if mode is LoadMode.FULLY and need > have:
         raise ConfigError(
-            f"fully_mode: the set takes {need / 2**30:.2f} GiB, this process may use {have / 2**30:.2f} GiB; "
+            f"fully_mode: the set takes {need / 2**30:.2f} GiB, "
+            f"this process may use {have / 2**30:.2f} GiB; "
             "use partial_mode() (and shuffle_order('window'))"
         )
     return dict.fromkeys(files, mode.name)
@@ -294,7 +315,8 @@ def _verify(setup, file):
         if damage.id is not None:
             bad[damage.id] = 1
         elif damage.block is not None:
-            # In the table or between the pictures: labels may be wrong, so no sample of it is trusted.
+            # In the table or between the pictures: labels may be wrong, so no sample of it is
+            # trusted.
             in_volume = file.block_volume == list(file.paths).index(damage.path)
             (b,) = np.flatnonzero(in_volume & (file.block_number == damage.block))
             bad[file.block_starts[b] : file.block_starts[b + 1]] = 1

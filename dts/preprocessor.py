@@ -6,33 +6,46 @@ import operator
 import os
 import threading
 import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from dts.batch import Batch, Draws
 from dts.config import MemoryPlan
 from dts.decode import header as picture_header
 from dts.errors import ClosedError, ConfigError
-from dts.plan import plan_splits
+from dts.plan import Split, plan_splits
+
+if TYPE_CHECKING:
+    from dts.builder import Setup
 
 _log = logging.getLogger("dts")
-_live: weakref.WeakSet = weakref.WeakSet()
+_live: "weakref.WeakSet[Preprocessor]" = weakref.WeakSet()
 
 
 class Preprocessor:
     """Streams batches of a data set. Made by ``Preprocessor.setup()...commit()``.
 
-    A context manager; leaving it, ``close()``, dropping the object and exiting the interpreter all stop its
-    threads. Two of them in one process are independent.
+    A context manager; leaving it, ``close()``, dropping the object and exiting the interpreter all
+    stop its threads. Two of them in one process are independent.
     """
 
+    _splits: dict[str, Split]
+    _started: dict[str, int]
+    _current: dict[str, "weakref.ref[EpochIterator] | None"]
+    _lock: threading.RLock
+    _closed: bool
+    _pid: int
+    _seed: int
+
     @staticmethod
-    def setup():
+    def setup() -> "Setup":
         """Return a Setup: the fluent configuration."""
         from dts.builder import Setup
 
         return Setup()
 
     @classmethod
-    def _from_setup(cls, setup):
+    def _from_setup(cls, setup: "Setup") -> "Preprocessor":
         self = cls.__new__(cls)
         self._lock = threading.RLock()
         self._closed = False
@@ -40,7 +53,7 @@ class Preprocessor:
         self._started = dict.fromkeys(self._splits, -1)
         self._current = dict.fromkeys(self._splits)
         self._pid = os.getpid()
-        self._seed = setup._seed % (1 << 64)
+        self._seed = next(iter(self._splits.values())).config.seed
         _live.add(self)
         _log.info("%s", self.memory_plan())
         return self
@@ -50,20 +63,20 @@ class Preprocessor:
 
     # Epochs
 
-    def train(self, epoch=None):
+    def train(self, epoch: int | None = None) -> "EpochIterator":
         """Iterate over the training batches of an epoch.
 
         Parameters
         ----------
         epoch : int, optional
-            0 or more; None is the one after the last that was started. Order and augmentation are a function
-            of the seed and this number, so any epoch can be started directly.
+            0 or more; None is the one after the last that was started. Order and augmentation are
+            a function of the seed and this number, so any epoch can be started directly.
 
         Returns
         -------
         EpochIterator
-            Its ``len()`` is exact. It starts when iterated; an older one of the same split ends with
-            ClosedError then.
+            Its ``len()`` is exact. It starts when iterated; an older one of the same split ends
+            with ClosedError then.
 
         Raises
         ------
@@ -72,11 +85,11 @@ class Preprocessor:
         """
         return self._epoch("train", epoch)
 
-    def val(self, epoch=None):
+    def val(self, epoch: int | None = None) -> "EpochIterator":
         """Iterate over the validation batches, in file order. As `train`."""
         return self._epoch("val", epoch)
 
-    def _epoch(self, split, epoch):
+    def _epoch(self, split: str, epoch: int | None) -> "EpochIterator":
         self._check_open()
         self._split(split)
         if epoch is None:
@@ -87,7 +100,7 @@ class Preprocessor:
                 raise ValueError(f"an epoch is 0 or more, not {epoch}")
         return EpochIterator(self, split, epoch)
 
-    def _split(self, split):
+    def _split(self, split: str) -> Split:
         if split not in ("train", "val"):
             raise ValueError(f"a split is 'train' or 'val', not {split!r}")
         if split not in self._splits:
@@ -99,32 +112,32 @@ class Preprocessor:
     # What is there
 
     @property
-    def steps_per_epoch(self):
+    def steps_per_epoch(self) -> int:
         """Batches of a training epoch."""
         return self._split("train").n_batches
 
     @property
-    def val_steps(self):
+    def val_steps(self) -> int:
         """Batches of a validation epoch."""
         return self._split("val").n_batches
 
     @property
-    def num_train_samples(self):
+    def num_train_samples(self) -> int:
         """Samples of the training set; 0 where there is none."""
         return len(self._splits["train"].file) if "train" in self._splits else 0
 
     @property
-    def num_val_samples(self):
+    def num_val_samples(self) -> int:
         """Samples of the validation set; 0 where there is none."""
         return len(self._splits["val"].file) if "val" in self._splits else 0
 
     @property
-    def seed(self):
+    def seed(self) -> int:
         """The seed in use, 0..2^64-1; drawn where it was given as None."""
         return self._seed
 
     @property
-    def class_names(self):
+    def class_names(self) -> list[str] | None:
         """Names of the classes, by label; None in files without names."""
         for split in self._splits.values():
             if split.file.class_names is not None:
@@ -132,11 +145,11 @@ class Preprocessor:
         return None
 
     @property
-    def sample_shape(self):
+    def sample_shape(self) -> tuple[int, int, int]:
         """(h, w, c) of one sample of the training set, else of the validation set."""
         return next(iter(self._splits.values())).config.sample_shape
 
-    def names(self, split):
+    def names(self, split: str) -> Sequence[str] | None:
         """Return the names of the samples, ``class/file``, by id; None in files without names.
 
         Parameters
@@ -151,20 +164,21 @@ class Preprocessor:
         """
         return self._split(split).file.names
 
-    def memory_plan(self):
+    def memory_plan(self) -> MemoryPlan:
         """Return the MemoryPlan: what will be used, in bytes. ``str()`` of it is a report."""
         return MemoryPlan(tuple(s.memory for s in self._splits.values()))
 
-    def stats(self):
-        """Return counts since the start, for each split: samples, errors, waits, bytes read, memory.
+    def stats(self) -> dict[str, dict[str, Any]]:
+        """Return counts since the start: samples, errors, waits, bytes read, memory.
 
         Returns
         -------
         dict of dict
+            By split.
         """
         return {name: s.pipeline.stats() for name, s in self._splits.items()}
 
-    def draws(self, split, epoch, id):
+    def draws(self, split: str, epoch: int, id: int) -> Draws:
         """Return what is drawn for a sample in an epoch: crop box, flip, erase box.
 
         Parameters
@@ -199,11 +213,13 @@ class Preprocessor:
             steps, id=id, epoch=epoch, split=split, image_size=(info.height, info.width)
         )
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Do not use: does not exist yet."""
-        raise NotImplementedError("state_dict does not exist yet; train(epoch) starts at any epoch")
+        raise NotImplementedError(
+            "state_dict does not exist yet; train(epoch) starts at any epoch"
+        )
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: dict[str, Any]) -> None:
         """Do not use: does not exist yet."""
         raise NotImplementedError("load_state_dict does not exist yet")
 
@@ -215,7 +231,7 @@ class Preprocessor:
         if self._closed:
             raise ClosedError("the Preprocessor was closed")
 
-    def close(self):
+    def close(self) -> None:
         """Stop all threads and give all memory back. Batches that are still held stay valid."""
         if self._closed:
             return
@@ -229,11 +245,11 @@ class Preprocessor:
                 s.pipeline.close()
                 s.file.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Preprocessor":
         self._check_open()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
     def __del__(self):
@@ -253,11 +269,11 @@ class Preprocessor:
 class EpochIterator:
     """Batches of one epoch of one split.
 
-    Errors of damaged samples are raised by ``next()``; the call after that gives the next batch. Leaving
-    early costs nothing: dropping the iterator ends the epoch.
+    Errors of damaged samples are raised by ``next()``; the call after that gives the next batch.
+    Leaving early costs nothing: dropping the iterator ends the epoch.
     """
 
-    def __init__(self, owner, split, epoch):
+    def __init__(self, owner: Preprocessor, split: str, epoch: int) -> None:
         self._owner = owner
         self._split = split
         self._pipeline = owner._splits[split].pipeline
@@ -266,10 +282,10 @@ class EpochIterator:
         self._token = -1
         self.epoch = epoch
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._n
 
-    def __iter__(self):
+    def __iter__(self) -> "EpochIterator":
         self._start()
         return self
 
@@ -278,8 +294,8 @@ class EpochIterator:
             return
         owner = self._owner
         owner._check_open()
-        older = owner._current[self._split]
-        older = older() if older is not None else None
+        current = owner._current[self._split]
+        older = current() if current is not None else None
         if older is not None:
             older._state = "superseded"
             self._pipeline.interrupt()
@@ -290,7 +306,7 @@ class EpochIterator:
             owner._started[self._split] = self.epoch
             self._state = "running"
 
-    def __next__(self):
+    def __next__(self) -> Batch:
         self._start()
         if self._state == "done":
             raise StopIteration
@@ -313,14 +329,13 @@ class EpochIterator:
             raise ClosedError("this iterator was closed")
         self._owner._check_open()
 
-    def close(self):
+    def close(self) -> None:
         """End the epoch here."""
         if self._state == "running" and not self._owner._closed:
             self._state = "closed"
             with self._owner._lock:
-                if self._owner._current[self._split] is None or (
-                    self._owner._current[self._split]() in (self, None)
-                ):
+                current = self._owner._current[self._split]
+                if current is None or current() in (self, None):
                     self._pipeline.end()
 
     def __del__(self):

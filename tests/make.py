@@ -20,7 +20,7 @@ from dts.format.layout import (
 
 
 def pixels(seed, width, height, channels=3):
-    """Smooth colours with some texture: compresses like a photograph, shows every misplaced pixel."""
+    """Smooth colours with some texture: compresses well, shows every misplaced pixel."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     planes = []
@@ -88,7 +88,8 @@ def pack(directory, pictures, *, classes=3, level=0, split="train", **options):
 def pack_blocks(path, blocks, *, level=0, split="train", plain=False, classes=3):
     """Write a .dts file with the given blocks: a list of lists of (bytes, label).
 
-    Many small blocks in a sparse file: what the exporter would never make, and the loaders need to be tried with.
+    Many small blocks in a sparse file: the exporter would never make it, the loaders must be
+    tried with it.
     """
     base = BLOCK_HEADER_SIZE[level]
     flat = [picture for block in blocks for picture in block]
@@ -133,7 +134,7 @@ def pack_blocks(path, blocks, *, level=0, split="train", plain=False, classes=3)
 
 
 def small_blocks(path, counts, *, seed=0, side=(24, 72), **options):
-    """`pack_blocks` with `counts[k]` pictures in block k; returns (path, [(bytes, label), ...] by id)."""
+    """Pack `counts[k]` pictures into block k; returns (path, [(bytes, label), ...] by id)."""
     pictures = varied(sum(counts), seed, side)
     labelled = [(data, k % 3) for k, data in enumerate(pictures)]
     ends = np.cumsum(counts)

@@ -1,4 +1,4 @@
-"""The obvious version of each stage, in plain Python, numpy and Pillow: what the fast one is held against."""
+"""The obvious version of each stage, in plain Python, numpy and Pillow."""
 
 import io
 import math
@@ -82,7 +82,7 @@ def open_rgb(data):
 
 
 def crop_resize(image, box, size):
-    """Cut out top, left, height, width and resize to (h, w) with Pillow's antialiased bilinear filter."""
+    """Cut out (top, left, height, width) and resize to (h, w), bilinear and antialiased."""
     top, left, height, width = box
     cut = image.crop((left, top, left + width, top + height))
     return cut.resize(size[::-1], Image.Resampling.BILINEAR)
@@ -97,12 +97,12 @@ def resize_short(image, size):
 
 def centre_crop(array, h, w):
     """Cut the centre of an (h, w, c) array, half to even, zeros outside."""
-    ih, iw, c = array.shape
+    ih, iw, _ = array.shape
     if iw < w or ih < h:
         left, top = max((w - iw) // 2, 0), max((h - ih) // 2, 0)
         right, bottom = max((w - iw + 1) // 2, 0), max((h - ih + 1) // 2, 0)
         array = np.pad(array, ((top, bottom), (left, right), (0, 0)))
-        ih, iw, c = array.shape
+        ih, iw, _ = array.shape
     top, left = round((ih - h) / 2), round((iw - w) / 2)
     return array[top : top + h, left : left + w]
 

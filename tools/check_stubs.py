@@ -40,6 +40,7 @@ def main():
         print("stubs: no Cython modules")
         return 1
     command = [sys.executable, "-m", "mypy.stubtest", "--allowlist", str(ALLOWED)]
+    command += ["--mypy-config-file", "pyproject.toml"]
     done = subprocess.run(
         [*command, "--ignore-unused-allowlist", *modules],
         cwd=ROOT,

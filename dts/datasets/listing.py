@@ -90,7 +90,7 @@ class _Names:
 
     @classmethod
     def of(cls, walk: Walk) -> _Names:
-        length = np.frombuffer(walk.lengths, np.uint16)
+        length = np.array(walk.lengths, np.uint16)
         start = np.cumsum(length, dtype=np.int64) - length
         folder = np.repeat(np.arange(len(walk.folders), dtype=np.int32), walk.counts)
         return cls(walk.folders, walk.pool, folder, start, length)
@@ -184,7 +184,7 @@ def list_pictures(
         raise ListingError(_nothing_found(walk, skipped))
     if imagenet:
         order = names.order_by_file_name(order)
-    labels, sizes = labels[order], np.frombuffer(walk.sizes, np.int64)[order]
+    labels, sizes = labels[order], np.array(walk.sizes, np.int64)[order]
     counts = np.bincount(labels, minlength=len(own))
     warnings += _empty_classes(own, np.flatnonzero(counts == 0).tolist())
     report = ScanReport(
@@ -258,9 +258,10 @@ def _split_folder(root: bytes, split: str) -> bytes:
 
 def _refuse_whole_data_sets(walk: Walk) -> None:
     """Refuse a root whose only folders are `train`, `val` and the like, with classes in them."""
-    tops = {folder.partition(b"/")[0] for folder in walk.folders} - {b""}
-    depths = {f.count(b"/") for f, count in zip(walk.folders, walk.counts, strict=True) if count}
-    if tops and all(name.lower() in SPLIT_FOLDERS for name in tops) and min(depths, default=0):
+    full = [f for f, count in zip(walk.folders, walk.counts, strict=True) if count and f]
+    tops = {folder.partition(b"/")[0] for folder in full}
+    nested = all(b"/" in folder for folder in full)
+    if nested and tops and all(name.lower() in SPLIT_FOLDERS for name in tops):
         halves = [printable(os.path.join(walk.root, name)) for name in sorted(tops)]
         raise ListingError(
             f"{printable(walk.root)} holds whole data sets, not classes: "

@@ -1,7 +1,8 @@
 """JPEG decoding, of regions too. Below Python it works without the GIL: see jpeg.pxd."""
 
 from dts.decode._select import library_info, use_backend
-from dts.decode.jpeg import Decoder, JpegHeader, decode, header, set_pixel_limit
+from dts.decode.jpeg import set_pixel_limit
+from dts.decode.picture import Decoder, JpegHeader, decode, header
 
 __all__ = [
     "Decoder",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dts.datasets.report import printable
 from dts.errors import ExportError
-from dts.format.extension import Extension
+from dts.format.file import DtsFile
 from dts.format.layout import MAGIC
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def read_classes(source: str | os.PathLike[str] | Iterable[str | bytes]) -> list
         There are no names, or one comes twice.
     FileNotFoundError
         There is no such file.
+    FormatError
+        A damaged .dts file.
     """
     if isinstance(source, (str, os.PathLike)):
         where = printable(os.fspath(source))
@@ -51,7 +53,7 @@ def _names_of_file(path: str | os.PathLike[str], where: str) -> list[bytes]:
         if start != MAGIC:
             text = (start + file.read()).removeprefix(b"\xef\xbb\xbf")
             return [name for name in text.replace(b"\r\n", b"\n").split(b"\n") if name]
-    extension = Extension.from_file(path)
-    if extension is None or extension.class_names is None:
-        raise ExportError(f"{where}: a plain file, it holds no class names")
-    return [os.fsencode(name) for name in extension.class_names]
+    with DtsFile(path) as packed:
+        if packed.class_names is None:
+            raise ExportError(f"{where}: a plain file, it holds no class names")
+        return [os.fsencode(name) for name in packed.class_names]

@@ -10,10 +10,10 @@ from dts.datasets.catalog import SPLITS, canonical
 from dts.datasets.listing import ListingError, list_pictures
 from dts.errors import ConfigError, ExportError
 from dts.export.classlist import read_classes
-from dts.export.flow import allowed_cpus
 from dts.export.output import OutputFile, refuse_existing
 from dts.export.run import ExportResult, Run
 from dts.format.layout import LEVELS, file_name
+from dts.format.reading import allowed_cpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -90,8 +90,8 @@ def export_folder(
         A text file with one class name per line, or the .dts file of the training set, or the
         names: labels follow this list. By default they follow the class folders in `src`.
     jobs : int
-        Processes that encode (levels 1-3), or threads that read (level 0, at least 4). 0: as many
-        as there are CPUs. A script that asks for more than one must guard its main part by
+        Processes that encode (levels 1-3), or threads that read (level 0, 4 to 16). 0: as many as
+        there are CPUs. A script that asks for more than one must guard its main part by
         ``if __name__ == "__main__":``, as always with `multiprocessing`.
     min_blocks : int, optional
         Level 0: blocks to begin with; by default chosen from the sizes.

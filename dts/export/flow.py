@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -15,13 +14,6 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
 T = TypeVar("T")
-
-
-def allowed_cpus() -> int:
-    """Count the CPUs this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def in_order(

@@ -45,6 +45,8 @@ class OutputFile:
     ------
     ExportError
         The name is taken, now or when the file is complete, and `overwrite` is off.
+    OSError
+        The folder is not there, or nothing may be written in it.
     """
 
     def __init__(self, path: str, *, overwrite: bool):
@@ -53,7 +55,10 @@ class OutputFile:
         self.overwrite = overwrite
         self.folder = os.path.dirname(self.path)
         self._temporary: str | None = None
-        self._file = os.fdopen(self._open(), "wb")
+        try:
+            self._file = os.fdopen(self._open(), "wb")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.folder) from None
         self._end = 0
 
     def _open(self) -> int:

@@ -15,6 +15,7 @@ from dts.datasets.report import EXAMPLES, ScanReport, human_bytes, printable
 from dts.errors import ExportError
 from dts.export.packing import arrange, padded
 from dts.export.sources import (
+    MOST_READERS,
     READERS,
     BadSample,
     capacity,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from dts.export.sources import Filled
     from dts.format.header import Header
 
-NAMED_IN_ERROR = 5  # bad pictures an error names; when skipped all are in the result
+NAMED_IN_ERROR = 5  # bad pictures an error names
+NAMED_IN_RESULT = 20  # and the text of a result; `ExportResult.skipped` has them all
 
 
 class _Bar(tqdm):
@@ -74,7 +76,9 @@ class ExportResult:
         ]
         if self.skipped:
             lines.append(f"  could not be packed: {len(self.skipped):,}")
-            lines += [f"    {printable(name)}: {why}" for name, why in self.skipped]
+            named = self.skipped[:NAMED_IN_RESULT]
+            lines += [f"    {printable(name)}: {why}" for name, why in named]
+            lines += ["    ..."] * (len(self.skipped) > len(named))
         lines += [f"  warning: {text}" for text in self.warnings]
         return "\n".join(lines)
 
@@ -138,7 +142,7 @@ class Run:
             header=header,
             report=self.listing.report,
             skipped=tuple(self.skipped),
-            warnings=tuple(self._warnings()),
+            warnings=tuple(self._warnings(header)),
         )
 
     def _bad_sizes(self) -> list[tuple[int, str]]:
@@ -199,7 +203,8 @@ class Run:
                 num_classes=len(self.listing.classes),
             )
             self.output.require((plan.num_blocks + 1) * BLOCK_BYTES)
-            source = partial(stored_blocks, self.listing, plan, max(self.jobs, READERS))
+            readers = min(max(self.jobs, READERS), MOST_READERS)
+            source = partial(stored_blocks, self.listing, plan, readers)
             try:
                 return self._write(source)
             except BadSample as bad:
@@ -235,12 +240,18 @@ class Run:
             desc=what, total=len(self.listing), unit=" pictures", disable=self.hide_progress
         )
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self, header: Header) -> list[str]:
         texts = {
             "not_jpeg": "files are no JPEGs, stored as they are",
             "no_end": "files have no JPEG end marker, perhaps cut short",
         }
         warnings = []
+        limit = MAX_PICTURES[self.level]
+        if header.num_blocks > 1 and header.num_samples > (header.num_blocks - 1) * limit:
+            warnings.append(
+                f"the pictures are so small that blocks are partly empty: at level {self.level} "
+                f"one holds {limit} at most"
+            )
         for kind, samples in self._notes.items():
             if samples:
                 names = ", ".join(printable(self.listing.name(i)) for i in samples[:EXAMPLES])

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from dts.datasets.listing import Listing
     from dts.export.packing import Arrangement
 
-READERS = 4  # threads that read ahead
+READERS = 4  # threads that read ahead, each a block of 16 MiB
+MOST_READERS = 16
 CHECKED_AT_ONCE = 256  # files a checking task looks at
 ENCODED_AT_ONCE = 8  # pictures an encoding task makes: what an interrupt has to wait for
 

@@ -24,15 +24,21 @@ typedef struct dts_norm {
     float bias[4];  /* mean / std */
 } dts_norm;
 
-/* One axis of an antialiased bilinear resize: triangle filter of support max(1, source / target), as Pillow's. */
+/* One axis of an antialiased bilinear resize: triangle filter of support max(1, source / target), as Pillow's.
+ * `taps` positions from start[i] on lie inside [first, last), but for one more where that range is odd and as short:
+ * outputs at the far edge, which see less, have leading zeros instead. */
 typedef struct dts_filter {
     int out;         /* outputs */
     int taps;        /* weights stored for each output, even, zero padded */
     int first, last; /* half-open range of source positions that any output needs */
-    int32_t *start;  /* [out] first source position of each output, absolute */
-    int32_t *count;  /* [out] real taps of each output, 1..taps */
+    int32_t *start;  /* [out, and to a multiple of 4 the last again] first source position of each output, absolute */
+    int32_t *count;  /* [out] taps of each output up to its last real one, 1..taps */
     int16_t *weight; /* [out * taps] Q14; each output's weights sum to 16384 */
-    void *memory;    /* one block that the three arrays lie in; owned by the filter */
+    /* The same for the RGB kernels, which take outputs by fours; those past the last have weight 0. */
+    int32_t *lanes;  /* [fours * taps / 2 * 16] for each pair of taps, for each output: the pair of weights three times, 0 */
+    uint8_t *pick;   /* [fours * 64] which bytes, from the first output's start on, make the pairs that `lanes` multiplies */
+    int narrow;      /* 1: all of `pick` is below 64 */
+    void *memory;    /* one block that the arrays lie in; owned by the filter */
     size_t capacity; /* its size in bytes */
     double key[7];   /* what the arrays were made for: made again only when it changes */
 } dts_filter;
@@ -40,7 +46,7 @@ typedef struct dts_filter {
 /* Fill the filter for outputs out0 .. out0+out-1 of the `virtual_out` outputs that the box [box0, box0 + box) of a source axis
  * of `source` positions is resized to. The filter sees nothing outside [clip0, clip1) (the box itself for a crop that is
  * cut out first, the whole axis otherwise). antialias 0: two taps at most. Only + - * / in double: same on every CPU.
- * Returns 0, or -1 when memory ran out. Does nothing when called again with the same numbers. */
+ * Returns 0, or -1 when memory ran out or the numbers describe no filter (empty box, clip or outputs). Does nothing when called again with the same numbers. */
 int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1, int virtual_out, int out0, int out,
                     int antialias);
 void dts_filter_free(dts_filter *f);
@@ -61,10 +67,12 @@ typedef struct dts_kernels {
     void (*resize_h_u8)(uint8_t *out, const int16_t *in, int origin, const dts_filter *f, int c, int oc, int flip);
 } dts_kernels;
 
-/* The table in use. DTS_ISA in the environment forces one; dts_kernels_select(name) does so for tests.
- * NULL / -1: unknown name, or an instruction set that this CPU or OS does not have. */
+/* The table in use. DTS_ISA in the environment forces one; dts_kernels_select(name) does so for tests, NULL takes the best.
+ * -1: unknown name, or an instruction set that this CPU or OS does not have.
+ * dts_kernels_available(i): names of those it has, best first, NULL past the last. */
 const dts_kernels *dts_kernels_get(void);
 int dts_kernels_select(const char *isa);
+const char *dts_kernels_available(int i);
 
 uint16_t dts_half_from_float(float v);
 

@@ -1,0 +1,17 @@
+"""Samples of .dts files, in a reproducible order, without a copy."""
+
+from dts.loaders.cpus import default_threads
+from dts.loaders.dts_reader import BlockReader
+from dts.loaders.loader import DtsLoader
+from dts.loaders.memory import available_bytes, check_fits, choose_mode
+from dts.loaders.order import epoch_order
+
+__all__ = [
+    "BlockReader",
+    "DtsLoader",
+    "available_bytes",
+    "check_fits",
+    "choose_mode",
+    "default_threads",
+    "epoch_order",
+]

@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t, uint8_t
 
 from dts.loaders.loader cimport dts_loader
 from dts.loaders.serve cimport reader_core
+from dts.status cimport dts_error
 from dts.storage.reader cimport BlockFeed
 
 
@@ -12,8 +13,7 @@ cdef class BlockReader:
     cdef void *worker_memory
     cdef const uint8_t[::1] bad
     cdef object view                # of the whole arena
-    cdef object paths
-    cdef object names
+    cdef object file
     cdef readonly str split
     cdef readonly str mode
     cdef readonly str order
@@ -25,3 +25,4 @@ cdef class BlockReader:
     cdef object __weakref__
     cdef int alive(self) except -1
     cdef rest(self)
+    cdef exception(self, dts_error *error)

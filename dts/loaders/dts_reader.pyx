@@ -95,6 +95,8 @@ cdef class BlockReader:
                             ("num_workers", num_workers)):
             if value < 1:
                 raise ConfigError(f"{name} is at least 1, not {value}")
+        if file.level is None:
+            raise ConfigError(f"{file.paths[0]}: a file of plain arrays has no blocks of pictures")
         counts = check_blocks(file.block_counts)
         self.core.plan.kind = order_kind(order)
         self.core.plan.split = split_number(split)
@@ -103,8 +105,7 @@ cdef class BlockReader:
         self.split = split
         self.mode = mode
         self.order = order
-        self.paths = list(file.paths)
-        self.names = file.names
+        self.file = file
         self.core.plan.seed = seed_word(seed)
         self.core.plan.n_blocks = len(counts)
         self.core.plan.n_samples = int(counts.sum(dtype=np.int64))
@@ -265,13 +266,23 @@ cdef class BlockReader:
             return None
         self.core.workers[worker].next = position + self.core.n_workers
         if status != DTS_OK:
-            raise from_status(
-                status, error.reason.decode("utf-8", "replace"), os_errno=error.os_errno,
-                path=self.paths[error.volume] if error.volume >= 0 else None,
-                block=error.block, sample=error.sample, id=error.id,
-                name=self.names[error.id] if self.names is not None and error.id >= 0 else None)
+            raise self.exception(&error)
         start = sample.data - self.feed.arena.base
         return sample.label, self.view[start:start + sample.size], sample.id
+
+    cdef exception(self, dts_error *error):
+        cdef int64_t id = error.id
+        name = None
+        if id >= 0:
+            try:
+                names = self.file.names
+                name = None if names is None else names[id]
+            except DtsError:
+                pass  # damaged names, or the file was closed: the place is enough
+        return from_status(
+            error.status, error.reason.decode("utf-8", "replace"), os_errno=error.os_errno,
+            path=self.file.paths[error.volume] if error.volume >= 0 else None,
+            block=error.block, sample=error.sample, id=id, name=name)
 
     def close(self):
         """End everything: threads are joined, waits wake, memory goes once no view is left."""

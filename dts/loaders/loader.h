@@ -1,4 +1,6 @@
-/* What the pipeline sees of a loader: positions in, samples out. One contract for every data set. */
+/* What the pipeline sees of a loader: positions in, samples out. One contract for every data set.
+ * Ending an epoch wakes all workers that wait in here. A new epoch, or close(), is for when none is in here or still
+ * uses a sample. */
 #ifndef DTS_LOADER_H
 #define DTS_LOADER_H
 
@@ -9,8 +11,11 @@ typedef struct dts_loader {
     void *self;
     /* The sample at `position` of the running epoch, for `worker`, whose positions must grow from call to call.
      * Waits until its block is in memory; no lock when it is. The previous sample of this worker ends here.
-     * DTS_OK; DTS_CLOSED when the epoch ended or the loader closed; else an error of this sample: *error tells, and
-     * *out has its id, volume, block, index (label -1, data NULL). The epoch goes on after an error. */
+     * Blocks are reused only when all workers have asked for later ones: having taken a position, ask for it before
+     * waiting for anything that other workers bring about.
+     * DTS_OK; DTS_END past the last position; DTS_CLOSED when the epoch ended or the loader closed; else an error of
+     * this sample: *error tells, and *out has its id, volume, block, index (label -1, data NULL). The epoch goes on
+     * after an error. */
     int (*sample_at)(void *self, int worker, int64_t position, dts_sample *out, dts_error *error);
     /* Candidate number `attempt` (0, 1, ...) to stand in for the bad sample `bad` at `position`: another sample of the
      * same block, chosen by Philox; of another block of the window where the whole block is lost. Same results as above,

@@ -1,10 +1,5 @@
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-Order = Literal["sequential", "window", "global"]
-Split = Literal["train", "val"]
 
 def check_blocks(counts: ArrayLike) -> NDArray[np.int32]: ...
 def epoch_order(

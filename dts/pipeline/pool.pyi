@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,14 @@ class SplitPipeline:
     config: SplitConfig
     closed: bool
     running: bool
-    def __init__(
-        self,
+    def __new__(
+        cls,
         reader: Any,
         chain: Chain,
         config: SplitConfig,
         paths: Sequence[str],
         names: Sequence[str] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def slot_bytes(self) -> int: ...
     def n_batches_of(self, n_samples: int) -> int: ...

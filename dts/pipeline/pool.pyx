@@ -1,29 +1,32 @@
 """SplitPipeline: the threads of one split, from loader to batch slots.
 
-Worker w takes positions w, w + M, w + 2M, ... of the epoch. Position q belongs to row q mod B of batch q div B, so what a
-batch holds does not depend on M. Threads live as long as the object and sleep between epochs.
+Worker w takes positions w, w + M, w + 2M, ... of the epoch. Position q belongs to row q mod B of
+batch q div B, so what a batch holds does not depend on M. Threads live as long as the object and
+sleep between epochs.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from dts.decode.jpeg cimport jpeg_warnings
 from dts.loaders.loader cimport dts_loader
 from dts.pipeline.render cimport (
-    FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free, scratch_init,
+    FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free,
+    scratch_init,
 )
 from dts.pipeline.station cimport (
-    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_enter, station_leave,
+    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_enter,
+    station_leave,
 )
 from dts.pipeline.worker cimport dts_plan, process_sample
 from dts.sample cimport dts_sample
 from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
 from dts.threads cimport (
-    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_mutex, dts_mutex_init, dts_mutex_lock,
-    dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread, dts_thread_cpu_ns, dts_thread_create,
-    dts_thread_join,
+    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_mutex, dts_mutex_init,
+    dts_mutex_lock, dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread,
+    dts_thread_cpu_ns, dts_thread_create, dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
 
@@ -75,7 +78,8 @@ ctypedef struct Worker:
     int64_t pad[8]
 
 
-cdef void put_label(const Shared *s, dts_batch *b, int64_t row, const dts_sample *sample) noexcept nogil:
+cdef void put_label(const Shared *s, dts_batch *b, int64_t row,
+                    const dts_sample *sample) noexcept nogil:
     if s.wide_labels:
         (<int64_t *> b.slot.labels)[row] = sample.label
     else:
@@ -91,8 +95,10 @@ cdef void note(Shared *s, const dts_error *e) noexcept nogil:
     dts_mutex_unlock(&s.lock)
 
 
-cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out, dts_error *error) noexcept nogil:
-    cdef int status = process_sample(&w.scratch, &w.shared.plan, sample, w.shared.epoch, out, error)
+cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out,
+                 dts_error *error) noexcept nogil:
+    cdef int status = process_sample(&w.scratch, &w.shared.plan, sample, w.shared.epoch, out,
+                                     error)
     w.warnings += jpeg_warnings(w.scratch.jpeg)
     if status != DTS_OK:
         error.volume = sample.volume
@@ -113,8 +119,8 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     cdef int64_t row = position % s.batch_size
     cdef int k, got, status
     dts_error_clear(&error)
-    # The sample first: its block's window then counts as in use, and whoever fills earlier batches finds
-    # its own window free to load.
+    # The sample first: its block's window then counts as in use, and whoever fills earlier batches
+    # finds its own window free to load.
     status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
     if status == DTS_CLOSED:
         return DTS_CLOSED
@@ -128,7 +134,8 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     k = 0
     while status != DTS_OK and s.on_error == ON_ERROR_REPLACE:
         dts_error_clear(&second)
-        got = s.loader.replacement(s.loader.self, <int> w.index, position, &sample, k, &other, &second)
+        got = s.loader.replacement(s.loader.self, <int> w.index, position, &sample, k, &other,
+                                   &second)
         if got == DTS_CLOSED:
             return DTS_CLOSED
         if got == DTS_END:
@@ -224,8 +231,8 @@ cdef class SplitPipeline:
         self.paths = list(paths)
         self.names = names
         self.station = TransferStation(
-            config.batch_size, config.sample_shape, config.dtype, config.label_dtype, config.prefetch,
-            config.max_held,
+            config.batch_size, config.sample_shape, config.dtype, config.label_dtype,
+            config.prefetch, config.max_held,
         )
         s = self.shared = <Shared *> calloc(1, sizeof(Shared))
         self.workers = <Worker *> calloc(config.workers, sizeof(Worker))
@@ -442,7 +449,8 @@ cdef class SplitPipeline:
         self.station.reset()
 
     def close(self):
-        """Stop and join all threads, give all memory back. Batches that are still held stay valid."""
+        """Stop and join all threads, give all memory back. Batches that are still held stay
+        valid."""
         if self.closed:
             return
         self.closed = True

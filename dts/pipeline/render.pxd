@@ -55,6 +55,7 @@ cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil
 cdef int render(dts_scratch *s, const dts_source *source, const dts_view *view,
                 const dts_sink *sink) noexcept nogil
 
-# Render any view into scratch picture `which`, 0 where the window lies outside; *out is that picture.
+# Render any view into scratch picture `which`, 0 where the window lies outside; *out is that
+# picture.
 cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *view, int which,
                      dts_source *out) noexcept nogil

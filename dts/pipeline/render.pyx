@@ -1,7 +1,8 @@
 """From a view of a picture to finished rows, in one pass over decoded rows.
 
-Rows are decoded into a ring that holds no more than the vertical filter spans, so they are still in the
-nearest cache when they are filtered, and no picture is ever held whole unless a chain needs it in between.
+Rows are decoded into a ring that holds no more than the vertical filter spans, so they are still
+in the nearest cache when they are filtered, and no picture is ever held whole unless a chain needs
+it in between.
 """
 
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t
@@ -66,7 +67,7 @@ cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
 
 cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int y, int w, int h,
                    int span) noexcept nogil:
-    """Make ready to hand out up to `span` consecutive rows at a time of columns [x, x + w), rows [y, y + h)."""
+    """Make ready to hand out columns [x, x + w) of rows [y, y + h), up to `span` at a time."""
     cdef int row_x = 0, row_w = 0, status
     cdef int ring_rows = max(span, <int> RING_ROWS)
     f.source = source
@@ -91,7 +92,8 @@ cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil
     cdef int k, n, status
     if source.pixels != NULL:
         for k in range(count):
-            s.rows[k] = <uint8_t *> source.pixels + (first + k) * source.stride + f.x * source.channels
+            s.rows[k] = (<uint8_t *> source.pixels + (first + k) * source.stride
+                         + f.x * source.channels)
         return DTS_OK
     while f.next_row < first + count:
         n = min(first + count - f.next_row, f.ring_rows)
@@ -123,9 +125,11 @@ cdef void put_pixels(const dts_kernels *k, const dts_sink *sink, uint8_t *out, c
 cdef void put_line(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const int16_t *line,
                    const dts_filter *f, int channels) noexcept nogil:
     if sink.format == FORMAT_FLOAT16:
-        k.resize_h_f16(<uint16_t *> out, line, f.first, f, channels, sink.channels, sink.norm, sink.flip)
+        k.resize_h_f16(<uint16_t *> out, line, f.first, f, channels, sink.channels, sink.norm,
+                       sink.flip)
     elif sink.format == FORMAT_FLOAT32:
-        k.resize_h_f32(<float *> out, line, f.first, f, channels, sink.channels, sink.norm, sink.flip)
+        k.resize_h_f32(<float *> out, line, f.first, f, channels, sink.channels, sink.norm,
+                       sink.flip)
     else:
         k.resize_h_u8(out, line, f.first, f, channels, sink.channels, sink.flip)
 
@@ -147,7 +151,8 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
         status = feed_rows(s, &f, y + row, 1)
         if status != DTS_OK:
             return status
-        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], v.win_w, source.channels)
+        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], v.win_w,
+                   source.channels)
     return DTS_OK
 
 
@@ -159,7 +164,8 @@ cdef int render_resized(dts_scratch *s, const dts_source *source, const dts_view
     cdef int row, k, count, top, status
     cdef int64_t width
     if (filter_make(fx, 0.0, v.box_w, 0, v.box_w, v.virtual_w, v.win_x, v.win_w, v.antialias) != 0
-            or filter_make(fy, 0.0, v.box_h, 0, v.box_h, v.virtual_h, v.win_y, v.win_h, v.antialias) != 0):
+            or filter_make(fy, 0.0, v.box_h, 0, v.box_h, v.virtual_h, v.win_y, v.win_h,
+                           v.antialias) != 0):
         return DTS_NO_MEMORY
     width = <int64_t> (fx.last - fx.first) * source.channels
     status = grow(<void **> &s.line, &s.line_bytes, 2 * width + SLACK)

@@ -1,4 +1,4 @@
-from typing import Final
+from typing import Final, Self
 
 from numpy.typing import DTypeLike
 from typing_extensions import disjoint_base
@@ -7,7 +7,7 @@ ALIGNMENT: Final[int]
 
 @disjoint_base
 class Slot:
-    def __init__(self, rows: int, sample_bytes: int, label_bytes: int) -> None: ...
+    def __new__(cls, rows: int, sample_bytes: int, label_bytes: int) -> Self: ...
 
 @disjoint_base
 class Lease: ...
@@ -20,15 +20,15 @@ class TransferStation:
     extra_slots: int
     max_held: int | None
     token: int
-    def __init__(
-        self,
+    def __new__(
+        cls,
         batch_size: int,
         sample_shape: tuple[int, int, int],
         dtype: DTypeLike,
         label_dtype: DTypeLike,
         prefetch: int,
         max_held: int | None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def slot_bytes(self) -> int: ...
     def begin(self, n_samples: int, n_batches: int) -> None: ...

@@ -1,8 +1,9 @@
 """TransferStation: batch slots between the workers and the user.
 
-A batch is open (workers fill its rows, in any order), then ready (its row counter is full), then held: numpy arrays
-over the slot were handed out. When the last of those arrays dies, one atomic store makes the slot free again; nothing
-else happens there, so arrays may die in any thread, after close(), or in a forked child.
+A batch is open (workers fill its rows, in any order), then ready (its row counter is full), then
+held: numpy arrays over the slot were handed out. When the last of those arrays dies, one atomic
+store makes the slot free again; nothing else happens there, so arrays may die in any thread, after
+close(), or in a forked child.
 """
 
 cimport cython
@@ -46,7 +47,8 @@ cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil:
         dts_mutex_unlock(&s.lock)
 
 
-cdef void station_bad(dts_station *s, dts_batch *b, int64_t row, const dts_error *e) noexcept nogil:
+cdef void station_bad(dts_station *s, dts_batch *b, int64_t row,
+                      const dts_error *e) noexcept nogil:
     dts_mutex_lock(&s.lock)
     b.slot.bad[row] = 1
     if b.n_bad == 0 or e.position < b.error.position:
@@ -114,7 +116,8 @@ cdef class TransferStation:
         Most batches that the user may hold at once.
     """
 
-    def __cinit__(self, int64_t batch_size, tuple sample_shape, dtype, label_dtype, int64_t prefetch, max_held):
+    def __cinit__(self, int64_t batch_size, tuple sample_shape, dtype, label_dtype,
+                  int64_t prefetch, max_held):
         self.batch_size = batch_size
         self.sample_shape = sample_shape
         self.dtype = np.dtype(dtype)
@@ -140,7 +143,8 @@ cdef class TransferStation:
     @property
     def slot_bytes(self):
         """Memory of one slot, in bytes."""
-        return self.batch_size * (self.sample_bytes + self.label_dtype.itemsize + 9) + 4 * ALIGNMENT
+        row = self.sample_bytes + self.label_dtype.itemsize + 9
+        return self.batch_size * row + 4 * ALIGNMENT
 
     def begin(self, int64_t n_samples, int64_t n_batches):
         """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches."""
@@ -195,7 +199,8 @@ cdef class TransferStation:
         return 0
 
     cdef bint wait(self, dts_batch *b, int64_t token) except -1:
-        """Wait for a batch of the epoch `token` to be full; sees Ctrl-C within 100 ms. False: the epoch ended."""
+        """Wait for a batch of the epoch `token` to be full; sees Ctrl-C within 100 ms. False: the
+        epoch ended."""
         cdef bint slept = False
         while dts_load_acq(&b.done) != b.expected:
             with nogil:
@@ -228,10 +233,10 @@ cdef class TransferStation:
             if slot.c.bad[src]:
                 continue
             if dst != src:
-                memmove(slot.c.images + dst * self.sample_bytes, slot.c.images + src * self.sample_bytes,
-                        <size_t> self.sample_bytes)
-                memmove(<uint8_t *> slot.c.labels + dst * size, <uint8_t *> slot.c.labels + src * size,
-                        <size_t> size)
+                memmove(slot.c.images + dst * self.sample_bytes,
+                        slot.c.images + src * self.sample_bytes, <size_t> self.sample_bytes)
+                memmove(<uint8_t *> slot.c.labels + dst * size,
+                        <uint8_t *> slot.c.labels + src * size, <size_t> size)
                 slot.c.ids[dst] = slot.c.ids[src]
             dst += 1
         return dst

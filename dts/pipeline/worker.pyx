@@ -14,7 +14,7 @@ from dts.status cimport (
 )
 from dts.transforms.chain cimport chain_draw
 from dts.transforms.op cimport (
-    OP_ERASE, OP_FLIP, OP_GEOMETRY, dts_draw, dts_op, dts_view, view_is_inside, view_open,
+    OP_ERASE, OP_FLIP, OP_GEOMETRY, dts_draw, dts_view, view_is_inside, view_open,
 )
 
 
@@ -43,7 +43,8 @@ cdef int failed(dts_scratch *s, int status, dts_error *error) noexcept nogil:
 
 cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *sample,
                         uint32_t epoch, uint8_t *out, dts_error *error) noexcept nogil:
-    """Decode what the chain wants of one picture, apply it, and write the finished sample to `out`."""
+    """Decode what the chain wants of one picture, apply it, and write the finished sample to
+    `out`."""
     cdef dts_jpeg_info info
     cdef dts_source source
     cdef dts_source between
@@ -83,8 +84,9 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
         view_open(&view, source.width, source.height)
     if view.win_w != plan.width or view.win_h != plan.height:
         jpeg_stop(s.jpeg)
-        snprintf(error.reason, sizeof(error.reason), "the transforms made %d x %d of a %d x %d picture",
-                 view.win_w, view.win_h, info.width, info.height)
+        snprintf(error.reason, sizeof(error.reason),
+                 "the transforms made %d x %d of a %d x %d picture", view.win_w, view.win_h,
+                 info.width, info.height)
         error.status = DTS_INTERNAL
         return DTS_INTERNAL
     sink.data = out

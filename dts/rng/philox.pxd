@@ -25,3 +25,15 @@ cdef extern from "dts/rng/philox.h" nogil:
     uint32_t dts_random_int(uint32_t word, uint32_t n) noexcept
     double dts_exp(double x) noexcept
     double dts_log(double x) noexcept
+
+
+cdef extern from "dts/rng/permutation.h" nogil:
+    # In place, n at most 2^32; permutation starts from 0 .. n-1, shuffle from what is there.
+    void dts_shuffle_i64(int64_t *a, uint64_t n, uint64_t seed, int kind, int split,
+                         uint32_t epoch, int64_t window) noexcept
+    void dts_shuffle_u32(uint32_t *a, uint64_t n, uint64_t seed, int kind, int split,
+                         uint32_t epoch, int64_t window) noexcept
+    void dts_permutation_i64(int64_t *a, uint64_t n, uint64_t seed, int kind, int split,
+                             uint32_t epoch, int64_t window) noexcept
+    void dts_permutation_u32(uint32_t *a, uint64_t n, uint64_t seed, int kind, int split,
+                             uint32_t epoch, int64_t window) noexcept

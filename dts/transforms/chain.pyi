@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from typing_extensions import disjoint_base
 
@@ -9,7 +9,7 @@ from dts.transforms.op import Transform
 class Chain:
     n: int
     transforms: tuple[Transform, ...]
-    def __init__(self, transforms: Sequence[Transform]) -> None: ...
+    def __new__(cls, transforms: Sequence[Transform]) -> Self: ...
     def describe(
         self, seed: int, epoch: int, split: int, id: int, width: int, height: int
     ) -> list[dict[str, Any]]: ...

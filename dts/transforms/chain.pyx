@@ -59,7 +59,8 @@ cdef class Chain:
     def __dealloc__(self):
         free(self.ops)
 
-    def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width, int height):
+    def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width,
+                 int height):
         """Return what is drawn for one sample, one dict for each transform.
 
         Parameters
@@ -74,8 +75,8 @@ cdef class Chain:
         Returns
         -------
         list of dict
-            ``transform``, ``kind`` ("crop", "flip" or "erase"), ``applied``, ``box`` (top, left, height,
-            width, in pixels), ``input_size`` and ``output_size`` (height, width).
+            ``transform``, ``kind`` ("crop", "flip" or "erase"), ``applied``, ``box`` (top, left,
+            height, width, in pixels), ``input_size`` and ``output_size`` (height, width).
         """
         cdef dts_draw draws[MAX_OPS]
         cdef int i

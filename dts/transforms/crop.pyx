@@ -2,7 +2,9 @@
 
 from libc.math cimport floor, sqrt
 
-from dts.rng.philox cimport dts_exp, dts_log, dts_random_int, dts_stream, dts_stream_next, dts_uniform
+from dts.rng.philox cimport (
+    dts_exp, dts_log, dts_random_int, dts_stream, dts_stream_next, dts_uniform,
+)
 from dts.transforms.op cimport (
     OP_GEOMETRY, Op, dts_draw, dts_op, dts_view, view_crop, view_resize,
 )
@@ -14,11 +16,11 @@ cdef int ATTEMPTS = 10
 cdef void _draw_resized_crop(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
     cdef double area = <double> d.in_w * <double> d.in_h
     cdef double wanted, ratio, w, h
-    cdef int attempt, k
+    cdef int _attempt, k
     d.applied = 1
     d.out_w = op.size_w
     d.out_h = op.size_h
-    for attempt in range(ATTEMPTS):
+    for _attempt in range(ATTEMPTS):
         wanted = area * (op.low[0] + dts_uniform(dts_stream_next(s)) * (op.high[0] - op.low[0]))
         ratio = dts_exp(op.low[1] + dts_uniform(dts_stream_next(s)) * (op.high[1] - op.low[1]))
         w = floor(sqrt(wanted * ratio) + 0.5)
@@ -78,9 +80,9 @@ cdef int _apply_centre_crop(const dts_op *op, const dts_draw *d, dts_view *v) no
 class RandomResizedCrop(Transform):
     """Cut out a random box and resize it, as torchvision's.
 
-    Up to ten times an area is drawn, uniform in ``scale`` times the picture's, and an aspect ratio,
-    log-uniform in ``ratio``; the first box that fits is placed uniformly. Otherwise the largest
-    centred box of an allowed ratio is taken. The filter sees nothing outside the box.
+    Up to ten times an area is drawn, uniform in ``scale`` times the picture's, and an aspect
+    ratio, log-uniform in ``ratio``; the first box that fits is placed uniformly. Otherwise the
+    largest centred box of an allowed ratio is taken. The filter sees nothing outside the box.
 
     Parameters
     ----------
@@ -105,7 +107,8 @@ class RandomResizedCrop(Transform):
 
     is_random = True
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), *rest, antialias=True):
+    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), *rest,
+                 antialias=True):
         if isinstance(scale, (tuple, list)):
             if rest:
                 if len(rest) > 1:

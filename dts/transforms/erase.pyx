@@ -2,7 +2,9 @@
 
 from libc.math cimport floor, sqrt
 
-from dts.rng.philox cimport dts_exp, dts_log, dts_random_int, dts_stream, dts_stream_next, dts_uniform
+from dts.rng.philox cimport (
+    dts_exp, dts_log, dts_random_int, dts_stream, dts_stream_next, dts_uniform,
+)
 from dts.transforms.op cimport OP_ERASE, Op, dts_draw, dts_op
 from dts.transforms.op import Transform, check_number, check_range
 
@@ -12,13 +14,13 @@ cdef int ATTEMPTS = 10
 cdef void _draw_erase(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
     cdef double area = <double> d.in_w * <double> d.in_h
     cdef double wanted, ratio, w, h
-    cdef int attempt
+    cdef int _attempt
     d.out_w = d.in_w
     d.out_h = d.in_h
     d.applied = 0
     if dts_uniform(dts_stream_next(s)) >= op.p:
         return
-    for attempt in range(ATTEMPTS):
+    for _attempt in range(ATTEMPTS):
         wanted = area * (op.low[0] + dts_uniform(dts_stream_next(s)) * (op.high[0] - op.low[0]))
         ratio = dts_exp(op.low[1] + dts_uniform(dts_stream_next(s)) * (op.high[1] - op.low[1]))
         h = floor(sqrt(wanted * ratio) + 0.5)

@@ -1,7 +1,8 @@
 """What an operation is to the workers: parameters, a draw, and an effect on the view.
 
-A *view* says which box of a picture is resized to what size and which window of that is wanted. Geometric
-operations change the view and touch no pixel; the pipeline renders it once, as late as it can.
+A *view* says which box of a picture is resized to what size and which window of that is wanted.
+Geometric operations change the view and touch no pixel; the pipeline renders it once, as late as
+it can.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -83,7 +84,8 @@ cdef inline bint view_is_inside(const dts_view *v) noexcept nogil:
 
 
 cdef inline int view_crop(dts_view *v, int x, int y, int w, int h) noexcept nogil:
-    """Cut x, y, w, h out of the window. What lies outside a whole picture is padding; outside a window that was
+    """Cut x, y, w, h out of the window. What lies outside a whole picture is padding; outside a
+    window that was
     itself cut out there are pixels that must not come back: 0, render first."""
     cdef bint whole = (v.win_x == 0 and v.win_y == 0 and v.win_w == v.virtual_w
                        and v.win_h == v.virtual_h)

@@ -3,8 +3,6 @@
 import math
 from numbers import Integral, Real
 
-from dts.transforms.op cimport Op, dts_op
-
 MAX_SIDE = 65_500  # the longest side a JPEG can have
 
 
@@ -100,7 +98,9 @@ def check_range(name, value, low, high=math.inf):
         raise ValueError(f"{name} must be a (min, max) pair, not {value!r}")
     a, b = (check_number(f"{name}[{i}]", v) for i, v in enumerate(value))
     if not low < a <= b <= high:
-        raise ValueError(f"{name} must satisfy {low:g} < min <= max <= {high:g}, not ({a:g}, {b:g})")
+        raise ValueError(
+            f"{name} must satisfy {low:g} < min <= max <= {high:g}, not ({a:g}, {b:g})"
+        )
     return a, b
 
 

@@ -36,8 +36,8 @@ class Resize(Transform):
     Parameters
     ----------
     size : int or (int, int)
-        An int is the new short side, in pixels; the long side keeps the aspect ratio and is truncated
-        to an integer, as in torchvision. A pair is (height, width).
+        An int is the new short side, in pixels; the long side keeps the aspect ratio and is
+        truncated to an integer, as in torchvision. A pair is (height, width).
     antialias : bool
         Widen the filter when the picture shrinks, as Pillow does. False: two taps per axis.
 

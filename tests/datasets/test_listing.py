@@ -105,7 +105,7 @@ def test_imagenet_reads_the_split_it_is_asked_for(tree):
 
 
 def test_a_root_of_whole_data_sets_is_refused(tree):
-    root = tree(b"train/cat/1.jpg", b"val/cat/1.jpg")
+    root = tree(b"train/cat/1.jpg", b"val/cat/1.jpg", b"notes/a.txt", b"LICENSE")
     with pytest.raises(ListingError, match=r"give one of them as the source: .*train, .*val"):
         list_pictures(root)
 

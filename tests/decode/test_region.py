@@ -110,8 +110,8 @@ def test_odd_files(backend, make, pillow, data):
 
 @pytest.mark.parametrize("kind", FACTORS)
 def test_every_row_and_column(kind, make, libjpeg):
-    """Each left side, width, top and height in turn, on a picture whose last MCU is one pixel."""
-    width, height = 33, 49
+    """Each side and size in turn, on a picture that ends just after an MCU begins."""
+    width, height = 34, 49
     file = make(width, height, FACTORS[kind], seed=5)
     decoder = decode.Decoder()
     whole = decoder.decode(file)

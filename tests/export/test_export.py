@@ -13,6 +13,7 @@ from dts.errors import ConfigError, ExportError
 from dts.export import export_dataset, export_folder
 from dts.export import sources as sources_module
 from dts.format.extension import Extension
+from dts.format.file import DtsFile
 from dts.format.header import read_header
 
 
@@ -53,6 +54,8 @@ def test_extension(photos, tmp_path, read, level):
         assert name.startswith(f"c{label}/")
         if level == 0:
             assert data == source
+    with DtsFile(path) as packed:
+        assert packed.verify().damaged == []
 
 
 def test_plain_has_no_extension(photos, tmp_path, read):
@@ -101,7 +104,11 @@ def test_full_tables_at_level_0(tmp_path, read, make):
     data = make.jpeg(1, 8, 8)
     for k in range(700):
         make.write(tmp_path / "src" / f"c{k % 2}" / f"{k}.jpg", data)
-    assert read(export_folder(tmp_path / "src", tmp_path).path).counts == [340, 340, 20]
+    result = export_folder(tmp_path / "src", tmp_path)
+    assert read(result.path).counts == [340, 340, 20]
+    assert result.warnings == (
+        "the pictures are so small that blocks are partly empty: at level 0 one holds 340 at most",
+    )
 
 
 def test_a_thousand_pictures_end_a_block(tmp_path, read, make):

@@ -234,6 +234,12 @@ def test_existing_targets(photos, tmp_path):
     assert export_folder(photos, tmp_path, overwrite=True).header.num_samples == 30
 
 
+def test_a_folder_that_is_not_there(photos, tmp_path):
+    with pytest.raises(FileNotFoundError) as error:
+        export_folder(photos, tmp_path / "no/x.dts")
+    assert error.value.filename == str(tmp_path / "no")
+
+
 def test_sidecar(photos, tmp_path, monkeypatch):
     path = str(tmp_path / "x.dts")
     real = Extension.pack

@@ -1,4 +1,4 @@
-"""Small .dts bodies, the obvious order, and the C contract through ctypes."""
+"""Small .dts files, the obvious order, and the C contract through ctypes."""
 
 import ctypes
 import itertools
@@ -8,6 +8,8 @@ import types
 
 import numpy as np
 import pytest
+
+from dts.format import Header
 
 BLOCK = 16 << 20
 CLASSES = 7
@@ -31,10 +33,22 @@ def block_bytes(level, number, first_id, count, header):
     )
 
 
-def write_body(path, counts, *, level=0, first_id=0):
-    """A file with an empty header area and blocks of `counts` pictures; holes stay holes."""
+def write_dts(path, counts, *, level=0, first_id=0, **fields):
+    """Write a file of blocks of `counts` pictures; holes stay holes."""
     header = 4096 if level == 0 else 16384
+    fields = {
+        "level": level,
+        "is_training": True,
+        "num_classes": CLASSES,
+        "num_samples": max(1, sum(counts)),
+        "num_blocks": len(counts),
+        "source_bytes": 1,
+        "max_pic_area": 64,
+        "max_pic_per_block": max(1, *counts),
+        "crc": 0,
+    } | fields
     with open(path, "wb") as file:
+        file.write(Header.for_pictures(**fields).to_bytes())
         for number, count in enumerate(counts):
             file.seek(BLOCK * (1 + number))
             file.write(block_bytes(level, number, first_id, count, header))
@@ -43,7 +57,7 @@ def write_body(path, counts, *, level=0, first_id=0):
 
 
 def describe(paths, volumes, *, level=0, names=None):
-    """What a reader needs of a DtsFile whose volumes hold blocks of these counts."""
+    """Give what a reader needs of a DtsFile whose volumes hold blocks of these counts."""
     counts = np.array(list(itertools.chain(*volumes)), np.int64)
     number = [i for volume in volumes for i in range(len(volume))]
     return types.SimpleNamespace(
@@ -71,7 +85,15 @@ def make_set(tmp_path_factory):
         paths, first = [], 0
         for i, volume in enumerate(volumes):
             paths.append(folder / f"set_vol{i:03d}.dts")
-            write_body(paths[-1], volume, level=level, first_id=first)
+            write_dts(
+                paths[-1],
+                volume,
+                level=level,
+                first_id=first,
+                volume_id=i,
+                num_volumes=len(volumes),
+                total_blocks=sum(map(len, volumes)),
+            )
             first += sum(volume)
         return describe(paths, volumes, level=level, names=names)
 

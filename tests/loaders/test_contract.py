@@ -22,7 +22,7 @@ def some(make_set):
 
 @pytest.fixture
 def lost(make_set):
-    """The same set, but block 2 (ids 7-11) and block 5 (id 20) are damaged."""
+    """Damage block 2 (ids 7-11) and block 5 (id 20) of the same set."""
     made = make_set(COUNTS)
     with open(made.paths[0], "r+b") as file:
         for block in (2, 5):

@@ -1,7 +1,9 @@
 """Early ends, close, fork, exit, garbage, Ctrl-C: nothing hangs, leaks or crashes."""
 
+import copy
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -66,12 +68,32 @@ def test_closed_readers_leave_nothing(make_set):
     gc.collect()
     threads, files = status("Threads:"), len(os.listdir("/proc/self/fd"))
     memory, space = status("VmRSS:"), status("VmSize:")
-    for _ in range(30):
+    for _ in range(15):
         once()
     assert status("Threads:") == threads
     assert len(os.listdir("/proc/self/fd")) == files
     assert status("VmRSS:") < memory + 8_000
     assert status("VmSize:") < space + 8_000
+
+
+@linux_only
+@pytest.mark.parametrize("mode", ["FULLY", "PARTIAL"])
+def test_memory_is_flat_over_50_epochs(make_set, drain, mode):
+    with BlockReader(make_set([3] * 3), mode=mode, window=1, load_workers=2) as reader:
+        memory = []
+        for epoch in range(52):
+            reader.begin_epoch(epoch)
+            drain(reader)
+            memory.append(status("VmRSS:"))
+        assert memory[-1] < memory[1] + 1_000
+
+
+def test_a_reader_cannot_be_copied(mixed):
+    with BlockReader(mixed) as reader:
+        for copy_it in (copy.copy, copy.deepcopy, pickle.dumps):
+            for thing in (reader, reader.feed):
+                with pytest.raises(TypeError):
+                    copy_it(thing)
 
 
 @linux_only
@@ -149,7 +171,7 @@ def test_ending_wakes_a_waiting_worker(mixed, end):
 
 def test_calls_from_many_threads_while_it_closes(mixed):
     """Workers, epochs and close() from everywhere at once: errors are fine, crashes are not."""
-    for _ in range(20):
+    for _ in range(6):
         reader = BlockReader(mixed, window=2, load_workers=2, num_workers=4)
         reader.begin_epoch(0)
         strange = []
@@ -268,7 +290,8 @@ def test_fork(tmp_path):
         reader = make(order="sequential", window=1, load_workers=3, num_workers=2)
         reader.begin_epoch(0)
         _, data, _ = reader.get_next_sample()
-        waiting = threading.Thread(target=lambda: list(iter(lambda: reader.get_next_sample(1), None)))
+        other = lambda: reader.get_next_sample(1)
+        waiting = threading.Thread(target=lambda: list(iter(other, None)))
         waiting.start()
         while not reader.stats()["worker_waits"]:
             time.sleep(0.001)
@@ -325,7 +348,10 @@ def test_exit_with_a_live_reader(tmp_path, held):
     assert (process.returncode, out, err) == (0, "leaving\n", "")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+POSIX = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+
+
+@POSIX
 def test_ctrl_c_while_waiting(tmp_path):
     process = run_script(
         tmp_path,
@@ -347,6 +373,7 @@ def test_ctrl_c_while_waiting(tmp_path):
     assert process.returncode == -signal.SIGINT
 
 
+@POSIX
 def test_an_interrupted_wait_loses_nothing(mixed):
     """The sample that was waited for is the next one still."""
 
@@ -358,12 +385,16 @@ def test_an_interrupted_wait_loses_nothing(mixed):
 
     with BlockReader(mixed, order="sequential", window=1, num_workers=2) as reader:
         reader.begin_epoch(0)
+        got = []
+
+        def all_of_worker_1():
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            got.extend(s[2] for s in iter(lambda: reader.get_next_sample(1), None))
+
         old = signal.signal(signal.SIGALRM, stop)
         try:
-            got = []
             with pytest.raises(Stop):
-                signal.setitimer(signal.ITIMER_REAL, 0.3)
-                got.extend(s[2] for s in iter(lambda: reader.get_next_sample(1), None))
+                all_of_worker_1()
         finally:
             signal.signal(signal.SIGALRM, old)
         assert got == [1, 3, 5, 7]  # 9 lies in window 2, which worker 0 kept from loading

@@ -118,7 +118,7 @@ def test_mode_at_60_per_cent(machine):
 
 
 @pytest.mark.parametrize(
-    ("quota", "threads"), [("50000 100000", 1), ("100000 100000", 1), ("1 100000", 1)]
+    ("quota", "threads"), [("50000 100000", 1), ("100000 100000", 1), ("250000 100000", 3)]
 )
 def test_cpu_quota_of_version_2(machine, quota, threads, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)

@@ -153,9 +153,7 @@ def test_next_window_loads_while_this_one_is_consumed(mixed):
 
 def test_a_window_is_kept_until_every_worker_has_left_it(mixed, expect, drain):
     """Worker 0 holds a sample of window 0; the others stop before window 2."""
-    with BlockReader(
-        mixed, order="sequential", window=3, load_workers=2, num_workers=2
-    ) as reader:
+    with BlockReader(mixed, order="sequential", window=3, load_workers=2, num_workers=2) as reader:
         reader.begin_epoch(0)
         _, data, id = reader.get_next_sample(0)
         others = []

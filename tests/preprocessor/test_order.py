@@ -73,7 +73,6 @@ def test_tiny_sets(tmp_path, setup_of, counts):
 
 def test_volumes_are_one_set(tmp_path, setup_of):
     """Two files of one set: ids run over both."""
-
     paths = [tmp_path / f"folder_train_lv0_vol00{k}.dts" for k in range(2)]
     content = []
     for k, path in enumerate(paths):

@@ -15,7 +15,7 @@ MEAN, STD = NormMode.IMAGENET.mean, NormMode.IMAGENET.std
 def packed(tmp_path_factory):
     """The same 40 pictures, packed at each level."""
     root = tmp_path_factory.mktemp("packed")
-    pictures = make.varied(38, seed=3, side=(60, 700)) + [make.jpeg(1, 1, 1), make.jpeg(2, 300, 2)]
+    pictures = [*make.varied(38, 3, (60, 700)), make.jpeg(1, 1, 1), make.jpeg(2, 300, 2)]
     found = {}
     for level in range(4):
         directory = root / str(level)
@@ -48,7 +48,7 @@ def test_train_epoch(packed, level, dtype):
                 wanted = np.asarray(wanted, np.float64)[:, :: -1 if draws.flip else 1]
                 assert np.abs(got - wanted).mean() < 1.0
                 # CMYK differs from Pillow by up to 2 levels before the resize.
-                assert np.abs(got - wanted).max() < (4 if "float16" == dtype else 3.6)
+                assert np.abs(got - wanted).max() < (4 if dtype == "float16" else 3.6)
     assert sorted(ids) == list(range(40))
     assert labels == {name: label for name, (_, label) in names.items()}
 
@@ -72,7 +72,10 @@ def test_resize_then_centre_crop_equals_both_steps(tmp_path, size, crop):
     path, _ = make.pack(tmp_path, pictures, split="val")
     setup = Preprocessor.setup().dataset("folder", path).batch_size(4).output("uint8")
     h, w = crop if isinstance(crop, tuple) else (crop, crop)
-    with setup.val_transforms(Resize(size), CenterCrop(crop)).commit() as pre, DtsFile(path) as file:
+    with (
+        setup.val_transforms(Resize(size), CenterCrop(crop)).commit() as pre,
+        DtsFile(path) as file,
+    ):
         order = []
         for batch in pre.val():
             order.extend(batch.ids)

@@ -106,7 +106,7 @@ def test_a_late_epoch(blocks, setup_of):
 
 
 def test_the_fallback_decoder_gives_the_same_pixels(blocks, setup_of):
-    """simplejpeg decodes YCbCr and grey to the same bits; its CMYK differs by a level or two."""
+    """Simplejpeg decodes YCbCr and grey to the same bits; its CMYK differs by a level or two."""
     if decode.library_info()["kind"] != "libjpeg-turbo":
         pytest.skip("only one decoder here")
 

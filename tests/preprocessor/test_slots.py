@@ -12,8 +12,7 @@ def test_fifty_kept_batches_are_unchanged_at_the_end(blocks, setup_of):
     with setup_of(blocks[0], batch_size=5).commit() as pre:
         kept = []
         for epoch in range(4):
-            for batch in pre.train(epoch):
-                kept.append((batch, *(a.copy() for a in (batch.images, batch.labels, batch.ids))))
+            kept += [(b, b.images.copy(), b.labels.copy(), b.ids.copy()) for b in pre.train(epoch)]
         assert len(kept) >= 50
         for batch, images, labels, ids in kept:
             assert np.array_equal(batch.images, images, equal_nan=True)
@@ -46,9 +45,7 @@ def test_without_held_batches_there_are_no_more_slots_than_planned(blocks, setup
 
 def test_one_view_keeps_the_slot(blocks, setup_of):
     with setup_of(blocks[0], batch_size=5).commit() as pre:
-        views = []
-        for batch in pre.train(0):
-            views.append((batch.images[0, 1:3].T, batch.images[0, 1:3].T.copy()))
+        views = [(batch.images[0, 1:3].T, batch.images[0, 1:3].T.copy()) for batch in pre.train(0)]
         for batch in pre.train(1):
             del batch
         assert all(np.array_equal(a, b) for a, b in views)
@@ -60,7 +57,11 @@ def test_one_view_keeps_the_slot(blocks, setup_of):
 
 
 def test_arrays_are_aligned_writable_and_not_copied(blocks, setup_of):
-    for calls in ({"output": "float32"}, {"output": "float16"}, {"output": "uint8", "batch_size": 7}):
+    for calls in (
+        {"output": "float32"},
+        {"output": "float16"},
+        {"output": "uint8", "batch_size": 7},
+    ):
         with setup_of(blocks[0], **calls).commit() as pre:
             for batch in pre.train(0):
                 for array in (batch.images, batch.labels, batch.ids):

@@ -24,7 +24,7 @@ def test_size_and_place():
 
 
 def smaps_of(address):
-    """The lines of /proc/self/smaps about the mapping that holds an address."""
+    """List the lines of /proc/self/smaps about the mapping that holds an address."""
     lines = []
     with open("/proc/self/smaps") as file:
         for line in file:

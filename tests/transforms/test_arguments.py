@@ -18,16 +18,21 @@ NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize("make", [CenterCrop, RandomResizedCrop, Resize])
-@pytest.mark.parametrize("size", [0, -1, 1.5, "8", None, True, (1,), (1, 2, 3), (0, 5), 65_501, NAN])
+@pytest.mark.parametrize(
+    "size", [0, -1, 1.5, "8", None, True, (1,), (1, 2, 3), (0, 5), 65_501, NAN]
+)
 def test_sizes(make, size):
     with pytest.raises(ValueError, match="size"):
         make(size)
 
 
 @pytest.mark.parametrize(
-    "scale", [(0, 0), (1, 0.5), (0.5, 1.5), (NAN, 1), (0.1, NAN), (-1, 1), (0.1,), (0.1, 0.2, 0.3), "x"]
+    "scale",
+    [(0, 0), (1, 0.5), (0.5, 1.5), (NAN, 1), (0.1, NAN), (-1, 1), (0.1,), (0.1, 0.2, 0.3), "x"],
 )
-@pytest.mark.parametrize("make", [lambda s: RandomResizedCrop(8, s), lambda s: RandomErasing(0.5, s)])
+@pytest.mark.parametrize(
+    "make", [lambda s: RandomResizedCrop(8, s), lambda s: RandomErasing(0.5, s)]
+)
 def test_scales(make, scale):
     with pytest.raises(ValueError, match="scale"):
         make(scale)
@@ -63,14 +68,22 @@ def test_random_fill_is_announced():
 
 def test_the_positional_forms_of_the_reference():
     assert RandomResizedCrop(224, 0.08, 1.0) == RandomResizedCrop(224)
-    assert RandomResizedCrop(224, 0.2, 0.9, 0.5, 2.0) == RandomResizedCrop(224, (0.2, 0.9), (0.5, 2))
+    assert RandomResizedCrop(224, 0.2, 0.9, 0.5, 2.0) == RandomResizedCrop(
+        224, (0.2, 0.9), (0.5, 2)
+    )
     assert RandomErasing(0.25, (0.02, 0.33), (0.3, 3.3)) == RandomErasing(0.25)
     with pytest.raises(ValueError, match="four numbers"):
         RandomResizedCrop(224, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 def test_they_are_values():
-    for op in (RandomResizedCrop(8), Resize(5), CenterCrop((4, 5)), RandomHorizontalFlip(), RandomErasing()):
+    for op in (
+        RandomResizedCrop(8),
+        Resize(5),
+        CenterCrop((4, 5)),
+        RandomHorizontalFlip(),
+        RandomErasing(),
+    ):
         assert pickle.loads(pickle.dumps(op)) == op == copy.deepcopy(op)
         assert hash(op) == hash(copy.copy(op))
         assert eval(repr(op)) == op

@@ -25,9 +25,7 @@ SIDES = st.integers(1, 3000)
 def test_resized_crop_flip_and_erase(seed, epoch, split, id, w, h):
     chain = Chain([RandomHorizontalFlip(0.3), RandomResizedCrop((60, 80)), RandomErasing(0.7)])
     flip, crop, erase = chain.describe(seed, epoch, split, id, w, h)
-    assert crop["box"] == reference.resized_crop(
-        reference.Stream(seed, epoch, split, id, 1), w, h
-    )
+    assert crop["box"] == reference.resized_crop(reference.Stream(seed, epoch, split, id, 1), w, h)
     assert flip["applied"] == (reference.Stream(seed, epoch, split, id, 0).uniform() < 0.3)
     wanted = reference.erase_box(reference.Stream(seed, epoch, split, id, 2), 80, 60, 0.7)
     assert erase["applied"] == (wanted is not None)
@@ -42,8 +40,8 @@ def test_resized_crop_flip_and_erase(seed, epoch, split, id, w, h):
 def test_resized_crop_stays_inside(seed, id, w, h, scale, ratio):
     chain = Chain([RandomResizedCrop(7, (scale / 2, scale), (ratio / 2, ratio))])
     top, left, height, width = chain.describe(seed, 0, 0, id, w, h)[0]["box"]
-    assert 0 <= top
-    assert 0 <= left
+    assert top >= 0
+    assert left >= 0
     assert 1 <= height <= h - top
     assert 1 <= width <= w - left
 
@@ -53,7 +51,8 @@ def test_crop_area_and_ratio_follow_their_distributions():
     boxes = np.array([chain.describe(7, 0, 0, i, 4000, 4000)[0]["box"] for i in range(20_000)])
     area = boxes[:, 2] * boxes[:, 3] / 16e6
     ratio = np.log(boxes[:, 3] / boxes[:, 2])
-    # Uniform in 0.08..1, but boxes that do not fit are drawn again: look below half, where all fit.
+    # Uniform in 0.08..1, but boxes that do not fit are drawn again: look below half, where all
+    # fit.
     low = np.sort(area[area < 0.5])
     uniform = (low - 0.08) / (0.5 - 0.08)
     assert np.abs(uniform - np.linspace(0, 1, len(low))).max() < 1.63 / np.sqrt(len(low))

@@ -1,0 +1,38 @@
+"""Decoding from Python, over the contract of jpeg.pxd."""
+
+from typing import Literal, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Buffer
+
+_Data = Buffer | NDArray[np.uint8]
+
+class JpegHeader(NamedTuple):
+    width: int
+    height: int
+    components: int
+    mcu_width: int
+    mcu_height: int
+    progressive: bool
+
+@final
+class Decoder:
+    def __init__(self) -> None: ...
+    @property
+    def warnings(self) -> int: ...
+    def header(self, data: _Data) -> JpegHeader: ...
+    def decode(
+        self,
+        data: _Data,
+        region: tuple[int, int, int, int] | None = None,
+        channels: Literal[1, 3] = 3,
+        out: NDArray[np.uint8] | None = None,
+    ) -> NDArray[np.uint8]: ...
+
+def decode(
+    data: _Data,
+    region: tuple[int, int, int, int] | None = None,
+    channels: Literal[1, 3] = 3,
+) -> NDArray[np.uint8]: ...
+def header(data: _Data) -> JpegHeader: ...

@@ -1,0 +1,343 @@
+"""The kernels as other modules reach them, and the loops that call them for numpy arrays.
+
+One table serves all modules of the process: it is chosen here, once, when this module is imported.
+"""
+
+import os
+
+from libc.stddef cimport size_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+
+cdef extern from "dts/kernels/kernels.h" nogil:
+    const dts_kernels *dts_kernels_get()
+    int dts_kernels_select(const char *isa)
+    const char *dts_kernels_available(int i)
+    int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
+                        int virtual_out, int out0, int out, int antialias)
+    void dts_filter_free(dts_filter *f)
+    uint16_t dts_half_from_float(float v)
+
+
+cdef enum:
+    SLACK = 64  # bytes past the end of a row that kernels may read, see kernels.h
+
+cdef enum Kind:
+    UINT8 = 1  # the size of an element, too
+    FLOAT16 = 2
+    FLOAT32 = 4
+
+
+cdef const dts_kernels *get_kernels() noexcept nogil:
+    return dts_kernels_get()
+
+
+cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
+                     int virtual_out, int out0, int out, int antialias) noexcept nogil:
+    return dts_filter_make(f, box0, box, clip0, clip1, virtual_out, out0, out, antialias)
+
+
+cdef void filter_free(dts_filter *f) noexcept nogil:
+    dts_filter_free(f)
+
+
+# ---- instruction sets ------------------------------------------------------------------------
+
+cdef extern from *:
+    """
+    #if defined(__clang__)
+    #define DTS_COMPILER "clang " __clang_version__
+    #elif defined(__GNUC__)
+    #define DTS_COMPILER "gcc " __VERSION__
+    #elif defined(_MSC_VER)
+    #define DTS_COMPILER "msvc"
+    #else
+    #define DTS_COMPILER "unknown"
+    #endif
+    """
+    const char *DTS_COMPILER
+
+
+def compiler():
+    """Name and version of the compiler that built the kernels."""
+    return (<bytes> DTS_COMPILER).decode()
+
+
+def isa():
+    """Name the instruction set in use.
+
+    Returns
+    -------
+    str
+        ``"scalar"``, ``"avx2"`` or ``"avx512"``.
+    """
+    return dts_kernels_get().isa.decode()
+
+
+def available_isas():
+    """Name the instruction sets that this CPU and operating system have.
+
+    Returns
+    -------
+    tuple of str
+        Best first; the last is ``"scalar"``.
+    """
+    names = []
+    while dts_kernels_available(len(names)) != NULL:
+        names.append(dts_kernels_available(len(names)).decode())
+    return tuple(names)
+
+
+def select_isa(name):
+    """Use another instruction set from now on, in the whole process; for tests and benchmarks.
+
+    All give the same bits. The environment variable ``DTS_ISA`` does the same at import.
+
+    Parameters
+    ----------
+    name : str
+        One of `available_isas`.
+
+    Raises
+    ------
+    ValueError
+        Unknown, or not available here.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name: str expected, got {type(name).__name__}")
+    if dts_kernels_select(name.encode()) != 0:
+        raise ValueError(f"name: {name!r} is not one of {', '.join(available_isas())}")
+
+
+def _choose():
+    name = os.environ.get("DTS_ISA")
+    if name and dts_kernels_select(os.fsencode(name)) != 0:
+        raise ImportError(f"DTS_ISA={name}: not one of {', '.join(available_isas())}, "
+                          "which is what this CPU and operating system have")
+    if not name:
+        dts_kernels_select(NULL)
+
+
+_choose()
+
+
+# ---- normalisation ---------------------------------------------------------------------------
+
+cdef void call_normalize(const dts_kernels *k, int kind, uint8_t *out, const uint8_t *src,
+                         size_t n, int c, int oc, const dts_norm *norm, int flip) noexcept nogil:
+    if kind == FLOAT16:
+        k.normalize_f16(<uint16_t *>out, src, n, c, oc, norm, flip)
+    elif kind == FLOAT32:
+        k.normalize_f32(<float *>out, src, n, c, oc, norm, flip)
+    else:
+        k.copy_u8(out, src, n, c, oc, flip)
+
+
+cdef void normalize_run(const dts_kernels *k, int kind, uint8_t *out, const uint8_t *src, size_t n,
+                        int c, int oc, const dts_norm *norm, int flip,
+                        size_t readable) noexcept nogil:
+    """n pixels, of an array that ends `readable` bytes after src: the last few go by a copy."""
+    cdef uint8_t tail[4 * SLACK]
+    cdef size_t whole = (readable - SLACK) // <size_t>c if readable > SLACK else 0
+    cdef size_t rest, pixel = <size_t>oc * <size_t>kind
+    if whole > n:
+        whole = n
+    rest = n - whole
+    call_normalize(k, kind, out + (rest * pixel if flip else 0), src, whole, c, oc, norm, flip)
+    if rest:
+        memcpy(tail, src + whole * <size_t>c, rest * <size_t>c)
+        call_normalize(k, kind, out + (0 if flip else whole * pixel), tail, rest, c, oc, norm,
+                       flip)
+
+
+cdef dts_norm norm_of(const float[::1] scale, const float[::1] bias) noexcept:
+    cdef dts_norm norm
+    cdef Py_ssize_t i
+    memset(&norm, 0, sizeof(norm))
+    for i in range(scale.shape[0]):
+        norm.scale[i] = scale[i]
+        norm.bias[i] = bias[i]
+    return norm
+
+
+def _normalize(uint8_t[::1] out, const uint8_t[:, :, :, ::1] images, int itemsize, int channels,
+               const float[::1] scale, const float[::1] bias, const uint8_t[::1] flip,
+               const int32_t[:, ::1] erase):
+    """Normalise images into the bytes of out; everything was checked by functions.py."""
+    cdef Py_ssize_t n = images.shape[0], h = images.shape[1], w = images.shape[2]
+    cdef int c = <int>images.shape[3]
+    cdef size_t row = <size_t>(w * c), pixel = <size_t>channels * <size_t>itemsize
+    cdef size_t out_row = <size_t>w * pixel, total = <size_t>(n * h) * row, at
+    cdef const dts_kernels *k = dts_kernels_get()
+    cdef dts_norm norm = norm_of(scale, bias)
+    cdef const uint8_t *src
+    cdef uint8_t *to
+    cdef Py_ssize_t i, y
+    if total == 0:
+        return
+    with nogil:
+        src = &images[0, 0, 0, 0]
+        for i in range(n):
+            at = <size_t>(i * h) * row
+            to = &out[0] + <size_t>(i * h) * out_row
+            if flip is not None and flip[i]:
+                for y in range(h):
+                    normalize_run(k, itemsize, to + <size_t>y * out_row, src + at, <size_t>w, c,
+                                  channels, &norm, 1, total - at)
+                    at += row
+            else:
+                normalize_run(k, itemsize, to, src + at, <size_t>(h * w), c, channels, &norm, 0,
+                              total - at)
+            if erase is not None:
+                for y in range(erase[i, 0], erase[i, 0] + erase[i, 2]):
+                    memset(to + <size_t>y * out_row + <size_t>erase[i, 1] * pixel, 0,
+                           <size_t>erase[i, 3] * pixel)
+
+
+def _to_half(const float[::1] values, uint16_t[::1] out):
+    """The bits of float16, for the tests."""
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        out[i] = dts_half_from_float(values[i])
+
+
+# ---- resize ----------------------------------------------------------------------------------
+
+cdef struct Source:
+    const uint8_t *rows  # all rows of all images, one after the other
+    uint8_t *last_rows  # a copy, readable past its end, of those too near the end
+    Py_ssize_t copied_from  # number of the first row that is in it
+    size_t stride
+
+
+cdef int source_open(Source *s, const uint8_t *rows, Py_ssize_t n, size_t stride) noexcept nogil:
+    cdef Py_ssize_t copied = <Py_ssize_t>(SLACK // stride + 1)
+    if copied > n:
+        copied = n
+    s.rows = rows
+    s.stride = stride
+    s.copied_from = n - copied
+    s.last_rows = <uint8_t *>malloc(<size_t>copied * stride + SLACK)
+    if s.last_rows == NULL:
+        return -1
+    memcpy(s.last_rows, rows + <size_t>s.copied_from * stride, <size_t>copied * stride)
+    memset(s.last_rows + <size_t>copied * stride, 0, SLACK)
+    return 0
+
+
+cdef const uint8_t *source_row(const Source *s, Py_ssize_t row) noexcept nogil:
+    if row >= s.copied_from:
+        return s.last_rows + <size_t>(row - s.copied_from) * s.stride
+    return s.rows + <size_t>row * s.stride
+
+
+cdef int resize_one(const dts_kernels *k, const Source *source, Py_ssize_t first_row, uint8_t *out,
+                    int kind, int c, int oc, const dts_filter *fx, const dts_filter *fy,
+                    int16_t *line, const uint8_t **rows, const dts_norm *norm,
+                    int flip) noexcept nogil:
+    cdef size_t n = <size_t>((fx.last - fx.first) * c)
+    cdef size_t out_row = <size_t>fx.out * <size_t>oc * <size_t>kind
+    cdef int y, j, row
+    for y in range(fy.out):
+        for j in range(fy.taps):
+            row = fy.start[y] + j
+            if row >= fy.last:
+                row = fy.last - 1
+            rows[j] = source_row(source, first_row + row) + fx.first * c
+        k.resize_v(line, rows, fy.weight + y * fy.taps, fy.taps, n)
+        if kind == UINT8:
+            k.resize_h_u8(out, line, fx.first, fx, c, oc, flip)
+        elif kind == FLOAT16:
+            k.resize_h_f16(<uint16_t *>out, line, fx.first, fx, c, oc, norm, flip)
+        else:
+            k.resize_h_f32(<float *>out, line, fx.first, fx, c, oc, norm, flip)
+        out += out_row
+    return 0
+
+
+def _resize(uint8_t[::1] out, const uint8_t[:, :, :, ::1] images, int itemsize, int channels,
+            int height, int width, box, bint antialias, const float[::1] scale,
+            const float[::1] bias, bint flip):
+    """Resize the box of images into the bytes of out; everything was checked by functions.py."""
+    cdef Py_ssize_t n = images.shape[0], h = images.shape[1], w = images.shape[2], i
+    cdef int c = <int>images.shape[3]
+    cdef double left = box[0], top = box[1], right = box[2], bottom = box[3]
+    cdef size_t out_image = <size_t>height * <size_t>width * <size_t>channels * <size_t>itemsize
+    cdef const dts_kernels *k = dts_kernels_get()
+    cdef dts_norm norm = norm_of(scale, bias)
+    cdef dts_filter fx, fy
+    cdef Source source
+    cdef int16_t *line = NULL
+    cdef const uint8_t **rows = NULL
+    cdef int failed
+    memset(&fx, 0, sizeof(fx))
+    memset(&fy, 0, sizeof(fy))
+    memset(&source, 0, sizeof(source))
+    if n == 0:
+        return
+    with nogil:
+        failed = dts_filter_make(&fx, left, right - left, 0, <int>w, width, 0, width, antialias)
+        failed |= dts_filter_make(&fy, top, bottom - top, 0, <int>h, height, 0, height, antialias)
+        failed |= source_open(&source, &images[0, 0, 0, 0], n * h, <size_t>(w * c))
+        if not failed:
+            line = <int16_t *>malloc(<size_t>((fx.last - fx.first) * c) * sizeof(int16_t) + SLACK)
+            rows = <const uint8_t **>malloc(<size_t>fy.taps * sizeof(uint8_t *))
+            failed = line == NULL or rows == NULL
+        if not failed:
+            for i in range(n):
+                resize_one(k, &source, i * h, &out[0] + <size_t>i * out_image, itemsize, c,
+                           channels, &fx, &fy, line, rows, &norm, flip)
+        free(rows)
+        free(line)
+        free(source.last_rows)
+        dts_filter_free(&fx)
+        dts_filter_free(&fy)
+    if failed:
+        raise MemoryError
+
+
+def filter_weights(double box0, double box, int clip0, int clip1, int virtual_out, int out0,
+                   int out, bint antialias=True):
+    """Show the integer filter of one axis, as the resize kernels use it.
+
+    Parameters
+    ----------
+    box0, box : float
+        First position and length of the part of the source axis that is resized.
+    clip0, clip1 : int
+        The filter sees the source positions clip0 .. clip1 - 1 only.
+    virtual_out : int
+        Outputs that the box is resized to.
+    out0, out : int
+        Of these, the outputs out0 .. out0 + out - 1 are made.
+    antialias : bool
+        False: the two nearest positions only.
+
+    Returns
+    -------
+    start : (out,) int32 array
+        First source position of each output.
+    weight : (out, taps) int16 array
+        In units of 1/16384; each row adds up to 16384.
+    span : tuple of int
+        Half-open range of source positions that any output needs.
+
+    Raises
+    ------
+    ValueError
+        Empty box, clip range or outputs, or outputs that are not among virtual_out.
+    """
+    cdef dts_filter f
+    memset(&f, 0, sizeof(f))
+    if dts_filter_make(&f, box0, box, clip0, clip1, virtual_out, out0, out, antialias) != 0:
+        raise ValueError("these numbers describe no filter")
+    try:
+        start = np.array(<int32_t[:out]>f.start)
+        weight = np.array(<int16_t[:out * f.taps]>f.weight).reshape(out, f.taps)
+        return start, weight, (f.first, f.last)
+    finally:
+        dts_filter_free(&f)
