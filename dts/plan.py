@@ -136,7 +136,7 @@ def _split(setup, config, file, name, ops, modes, loaders, bad):
         mode=modes[name],
         file_bytes=sum(h.total_bytes for h in file.headers),
         arena_bytes=reader.memory_bytes,
-        slots=config.prefetch + 1,
+        slots=config.prefetch + 2,
         slot_bytes=pipeline.slot_bytes,
         workers=config.workers,
         scratch_bytes=_scratch(area, min(height, width), config.channels),
