@@ -56,23 +56,25 @@ def noise(rng: np.random.Generator, width: int, height: int) -> NDArray[np.uint8
     return piece[:: rng.choice([-1, 1]), :: rng.choice([-1, 1])]
 
 
-def pattern(name: str, rng: np.random.Generator, width: int, height: int) -> NDArray[np.float32]:
-    """Return what makes a class recognisable: float32 (height, width), 0..1."""
-    y, x = np.mgrid[0:height, 0:width].astype(np.float32)
+def pattern(name: str, rng: np.random.Generator, width: int, height: int) -> NDArray[np.uint8]:
+    """Return what makes a class recognisable: uint8 (height, width)."""
+    y, x = np.ogrid[0:height, 0:width]
+    y, x = y.astype(np.float32), x.astype(np.float32)
     cell = float(rng.uniform(0.05, 0.12)) * max(width, height)
     cx, cy = rng.uniform(0.3, 0.7) * width, rng.uniform(0.3, 0.7) * height
     if name == "bricks":
-        shifted = x + cell * (y // cell % 2)
-        found = (y % cell > cell * 0.1) & (shifted % (2 * cell) > cell * 0.1)
+        row = y // cell % 2 > 0
+        seams = [(x + shift) % (2 * cell) > cell * 0.1 for shift in (0, cell)]
+        found = (y % cell > cell * 0.1) & np.where(row, seams[0], seams[1])
     elif name == "checks":
-        found = (x // cell + y // cell) % 2
+        found = (x // cell % 2 > 0) ^ (y // cell % 2 > 0)
     elif name == "discs":
-        found = ((x % (2 * cell) - cell) ** 2 + (y % (2 * cell) - cell) ** 2) < (0.7 * cell) ** 2
+        found = (x % (2 * cell) - cell) ** 2 + (y % (2 * cell) - cell) ** 2 < (0.7 * cell) ** 2
     elif name == "hills":
         ridge = height * 0.5 + cell * (np.sin(x / cell) + np.sin(x / (2.7 * cell) + cx))
         found = np.where(y > ridge, 0.2, 0.6 + 0.4 * y / height)
     elif name == "plasma":
-        found = 0.5 + 0.25 * (np.sin(x / cell) + np.sin(y / cell + np.sin(x / (2 * cell))))
+        found = 0.5 + 0.25 * (np.sin(x / cell) + np.sin((y + 0.7 * x) / (1.7 * cell)))
     elif name == "rings":
         found = 0.5 + 0.5 * np.sin(np.hypot(x - cx, y - cy) * (4 / cell))
     elif name == "stripes":
@@ -80,7 +82,7 @@ def pattern(name: str, rng: np.random.Generator, width: int, height: int) -> NDA
         found = (x * np.cos(angle) + y * np.sin(angle)) % (2 * cell) < cell
     else:  # clouds: the noise alone
         found = np.full((height, width), 0.5)
-    return found.astype(np.float32)
+    return (found * np.float32(255)).astype(np.uint8)
 
 
 def encode_picture(name: str, index: int) -> bytes:
@@ -89,19 +91,17 @@ def encode_picture(name: str, index: int) -> bytes:
     Now and then it is grey, CMYK or progressive, as such files are in real sets.
     """
     rng = np.random.default_rng([CLASSES.index(name), index])
-    width, height = SIZES[(index * 5 + CLASSES.index(name)) % len(SIZES)]
-    inks = rng.uniform(0.1, 0.9, (2, 3)).astype(np.float32)
-    shape = pattern(name, rng, width, height)[:, :, None]
-    inks *= 255 * 0.5
-    pixels = inks[0] + (inks[1] - inks[0]) * shape
-    pixels += noise(rng, width, height) * np.float32(0.5)
-    image = Image.fromarray(pixels.astype(np.uint8))
-    if index % 17 == 5:
+    size = SIZES[(index * 5 + CLASSES.index(name)) % len(SIZES)]
+    inks = [Image.new("RGB", size, tuple(rng.integers(20, 236, 3).tolist())) for _ in range(2)]
+    shape = Image.fromarray(pattern(name, rng, *size))
+    grain = Image.fromarray(np.ascontiguousarray(noise(rng, *size)))
+    image = Image.blend(Image.composite(*inks, shape), grain, 0.5)
+    if index % 11 == 3:
         image = image.convert("L")
-    elif index % 17 == 11:
+    elif index % 11 == 6:
         image = image.convert("CMYK")
     out = io.BytesIO()
-    image.save(out, "JPEG", quality=int(rng.integers(80, 96)), progressive=index % 13 == 7)
+    image.save(out, "JPEG", quality=int(rng.integers(80, 96)), progressive=index % 5 == 2)
     return out.getvalue()
 
 

@@ -107,7 +107,7 @@ def _split(name, source, ops, config, mode, reader):
         mode=mode,
         file_bytes=source.file_bytes,
         arena_bytes=reader.memory_bytes,
-        slots=config.prefetch + 1,
+        slots=config.prefetch + 2,
         slot_bytes=pipeline.slot_bytes,
         workers=config.workers,
         scratch_bytes=_scratch(source.max_area, min(height, width), config.channels),

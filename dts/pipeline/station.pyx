@@ -124,7 +124,9 @@ cdef class TransferStation:
         self.label_dtype = np.dtype(label_dtype)
         self.sample_bytes = int(np.prod(sample_shape, dtype=np.int64)) * self.dtype.itemsize
         self.max_held = max_held
-        self.base_slots = prefetch + 1
+        # Those ready or being filled, and two for the user: in `for batch in ...` the old one is
+        # still held when the new one comes.
+        self.base_slots = prefetch + 2
         self.slots = []
         self.open_slots = []
         memset(&self.c, 0, sizeof(dts_station))

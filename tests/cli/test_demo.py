@@ -14,9 +14,9 @@ PICTURES = 2 * len(demo.CLASSES)
 
 
 def test_demo_pictures_are_varied_and_always_the_same(tmp_path):
-    demo.make_folder(tmp_path, 120)
+    demo.make_folder(tmp_path, 56)
     files = sorted(tmp_path.rglob("*.jpeg"))
-    assert len(files) == 120
+    assert len(files) == 56
     assert sorted(p.name for p in tmp_path.iterdir()) == list(demo.CLASSES)
     modes, sizes, progressive = set(), set(), 0
     for path in files:
