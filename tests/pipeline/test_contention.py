@@ -1,4 +1,4 @@
-"""Threads meet once a batch, never once a sample; and no setting makes them wait for each other."""
+"""Threads meet once a batch, never once a sample; no setting makes them wait for ever."""
 
 import faulthandler
 import itertools
@@ -42,7 +42,7 @@ def test_waits_are_counted_by_the_batch(blocks, workers):
 
 @pytest.mark.parametrize(
     ("workers", "window", "batch", "prefetch"),
-    itertools.product([1, 3, 64], [1, 2, 4], [1, 7], [1, 3]),
+    list(itertools.product([1, 3, 64], [1, 2, 4], [1, 7], [1, 3])),
 )
 def test_tiny_windows_and_many_workers_do_not_deadlock(blocks, workers, window, batch, prefetch):
     s = setup(
