@@ -36,30 +36,48 @@ def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
     ConfigError
         A chain that does not end at one size, a number that the output cannot hold, and so on.
     """
-    channels = setup._channels or 3
-    chains = {name: _chain(setup, name) for name in sources}
-    sizes = {name: _final_size(name, ops) for name, ops in chains.items()}
+    starts = {name: source.array_shape for name, source in sources.items()}
+    channels = _channels(setup, starts)
+    chains = {name: _chain(setup, name, starts) for name in sources}
+    sizes = {name: _final_size(name, ops, starts[name]) for name, ops in chains.items()}
     last = _out_channels(setup, channels)
-    _check_between(setup, chains)
+    _check_between(setup, chains, starts)
     _check_erase(setup, chains, channels)
     scale, bias = _norm(setup, channels)
     shapes = {name: (height, width, last) for name, (height, width) in sizes.items()}
     return OutputPlan(chains, shapes, channels, scale, bias)
 
 
-def _chain(setup, name):
+def _channels(setup, starts):
+    own = {3 if start is None else start[2] for start in starts.values()}
+    if len(own) > 1:
+        raise ConfigError("dataset: the train and the val set differ in channels")
+    (channels,) = own
+    if setup._channels is None:
+        return channels
+    if any(starts.values()) and setup._channels != channels:
+        raise ConfigError(
+            f"color_channels: this set has {channels} and is stored as plain arrays, "
+            f"{setup._channels} cannot be made of it"
+        )
+    return setup._channels
+
+
+def _chain(setup, name, starts):
     ops = setup._train if name == "train" else setup._val
     if ops is not None:
         return ops
     if name == "val" and setup._train:
-        height, width = _final_size("train", setup._train)
+        height, width = _final_size("train", setup._train, starts.get("train", starts["val"]))
+        if starts["val"] is not None and starts["val"][:2] == (height, width):
+            return ()
         tall, wide = (int(side / 0.875 + 0.5) for side in (height, width))
         return (Resize(tall if height == width else (tall, wide)), CenterCrop((height, width)))
     return ()
 
 
-def _final_size(name, ops):
-    size = None
+def _final_size(name, ops, start):
+    size = None if start is None else start[:2]
     for op in ops:
         size = op.output_size(size)
     if size is None:
@@ -80,11 +98,11 @@ def _out_channels(setup, channels):
     return wanted if wanted is not None else (4 if dtype == "float16" else channels)
 
 
-def _check_between(setup, chains):
+def _check_between(setup, chains, starts):
     """Hold the sides that a chain passes through to the user's cap."""
     cap = setup._max_intermediate
     for name, ops in chains.items():
-        size = None
+        size = None if starts[name] is None else starts[name][:2]
         for op in ops:
             size = op.output_size(size)
             if cap is not None and size is not None and max(size) > cap:

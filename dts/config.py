@@ -54,6 +54,8 @@ class SplitConfig:
         "uint8", "float16", "float32"; "int32", "int64".
     channels : int
         Decoded channels, 1 or 3.
+    array_size : tuple of int or None
+        Height and width where samples are plain uint8 arrays; None: JPEG pictures.
     scale, bias : tuple of float
         float32 values for each channel: out = v * scale - bias.
     on_error : str
@@ -71,6 +73,7 @@ class SplitConfig:
     dtype: str
     label_dtype: str
     channels: int
+    array_size: tuple[int, int] | None
     scale: tuple[float, ...]
     bias: tuple[float, ...]
     prefetch: int

@@ -47,7 +47,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
         mode = _mode(setup, sources)
         workers, loaders = _threads(setup)
         for name, source in sources.items():
-            config = _config(setup, name, output, workers)
+            config = _config(setup, name, source, output, workers)
             bad = source.damaged() if setup._verify else None
             order, window = _order(setup, name)
             reader = source.reader(
@@ -70,7 +70,9 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
     return splits
 
 
-def _config(setup: "Setup", name: str, output: OutputPlan, workers: int) -> SplitConfig:
+def _config(
+    setup: "Setup", name: str, source: Source, output: OutputPlan, workers: int
+) -> SplitConfig:
     assert setup._seed is not None  # commit() drew one
     assert setup._batch_size is not None
     return SplitConfig(
@@ -81,6 +83,7 @@ def _config(setup: "Setup", name: str, output: OutputPlan, workers: int) -> Spli
         dtype=setup._output[0],
         label_dtype=setup._labels,
         channels=output.channels,
+        array_size=None if source.array_shape is None else source.array_shape[:2],
         scale=output.scale,
         bias=output.bias,
         prefetch=setup._prefetch,

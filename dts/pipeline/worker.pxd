@@ -15,6 +15,8 @@ ctypedef struct dts_plan:
     int split               # 0 train, 1 val
     int format              # FORMAT_* of render.pxd
     int channels            # decoded: 1 or 3
+    int array_height        # samples are plain arrays of this size; 0: they are JPEG pictures
+    int array_width
     int out_channels        # in a batch: channels, or 4
     int height              # of a finished sample
     int width

@@ -52,17 +52,23 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     cdef dts_sink sink
     cdef int i, which = 0, status
     cdef dts_draw *draws = s.draws
-    status = jpeg_header(s.jpeg, sample.data, sample.size, &info)
-    if status != DTS_OK:
-        return failed(s, status, error)
-    source.pixels = NULL
-    source.stride = 0
-    source.width = info.width
-    source.height = info.height
     source.channels = plan.channels
-    chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, 0, sample.id, info.width,
-               info.height, draws)
-    view_open(&view, info.width, info.height)
+    if plan.array_height > 0:
+        source.pixels = sample.data
+        source.width = plan.array_width
+        source.height = plan.array_height
+        source.stride = <int64_t> plan.array_width * plan.channels
+    else:
+        status = jpeg_header(s.jpeg, sample.data, sample.size, &info)
+        if status != DTS_OK:
+            return failed(s, status, error)
+        source.pixels = NULL
+        source.width = info.width
+        source.height = info.height
+        source.stride = 0
+    chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, 0, sample.id, source.width,
+               source.height, draws)
+    view_open(&view, source.width, source.height)
     sink.flip = 0
     for i in range(plan.n_ops):
         if plan.ops[i].kind == OP_FLIP:
@@ -85,8 +91,8 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     if view.win_w != plan.width or view.win_h != plan.height:
         jpeg_stop(s.jpeg)
         snprintf(error.reason, sizeof(error.reason),
-                 "the transforms made %d x %d of a %d x %d picture", view.win_w, view.win_h,
-                 info.width, info.height)
+                 "the transforms made %d x %d, %d x %d was planned", view.win_w, view.win_h,
+                 plan.width, plan.height)
         error.status = DTS_INTERNAL
         return DTS_INTERNAL
     sink.data = out
