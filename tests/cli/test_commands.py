@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from dts import errors
+from dts.export import export_dataset
 from dts.format import HEADER_DTYPE, DtsFile, Header, read_header
 from dts.format.extension import Extension
 
@@ -350,6 +352,20 @@ def test_ls_has_one_line_a_sample(run, packed, pictures):
     assert sizes["cats/same.jpeg"] == (pictures / "cats" / "same.jpeg").stat().st_size
     assert "ants/new\\nline.jpeg" in sizes
     assert "ants/bytes\\udcff.jpeg" in sizes
+
+
+def test_ls_of_names_that_the_terminal_cannot_write(tmp_path):
+    folder = tmp_path / "src" / "\u732b"
+    folder.mkdir(parents=True)
+    Image.new("RGB", (8, 8)).save(folder / "1.jpg")
+    export_dataset("folder", folder.parent, tmp_path / "x.dts", progress=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "dts", "ls", str(tmp_path / "x.dts")],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u732b/1.jpg" in done.stdout
 
 
 def test_ls_of_a_plain_file(run, packed):

@@ -309,6 +309,18 @@ def test_processes_end_at_once_with_an_exception():
     assert multiprocessing.active_children() == []
 
 
+def test_without_shared_memory_one_process_encodes(photos, tmp_path, monkeypatch):
+    class Context:
+        def Event(self):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    export_folder(photos, tmp_path / "a.dts", level=3)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: Context())
+    with pytest.warns(UserWarning, match="this one encodes"):
+        export_folder(photos, tmp_path / "b.dts", level=3, jobs=2)
+    assert (tmp_path / "b.dts").read_bytes() == (tmp_path / "a.dts").read_bytes()
+
+
 def test_an_encoding_process_that_dies(photos, tmp_path):
     with pytest.raises(ExportError, match="an encoding process died"):
         export_folder(photos, tmp_path / "x.dts", level=1, executor=Dying())
