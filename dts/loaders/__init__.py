@@ -1,5 +1,6 @@
 """Samples of .dts files, in a reproducible order, without a copy."""
 
+from dts.loaders.array_reader import ArrayReader
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.loader import DtsLoader
@@ -7,6 +8,7 @@ from dts.loaders.memory import available_bytes, check_fits, choose_mode
 from dts.loaders.order import epoch_order
 
 __all__ = [
+    "ArrayReader",
     "BlockReader",
     "DtsLoader",
     "available_bytes",
