@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dts.datasets.arrays import ArraySet, RawArrays, room_for
+from dts.datasets.arrays import ArraySet, RawArrays
 from dts.datasets.catalog import ARRAY_SETS
 from dts.datasets.download import download
 from dts.errors import ConfigError, CorruptError, FormatError
 from dts.format import DtsFile, read_header
-from dts.format.arrays import read_arrays
 from dts.format.layout import file_name
-from dts.loaders import ArrayReader
+from dts.loaders import ArrayReader, read_file, read_raw
 from dts.sources import Source
 
 if TYPE_CHECKING:
@@ -42,24 +41,6 @@ class ArraySource(Source):
     def picture_size(self, id: int) -> tuple[int, int]:
         return self.kind.shape[0], self.kind.shape[1]
 
-    def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Read it: pixels in a row with SLACK bytes behind them, and labels."""
-        raise NotImplementedError
-
-    def reader(self, **settings: Any) -> ArrayReader:
-        """Read the split and make its loader; `mode`, `window`, `load_workers` have no use."""
-        pixels, labels = self.read()
-        taken = {key: settings[key] for key in ("split", "order", "num_workers", "seed", "bad")}
-        return ArrayReader(
-            pixels,
-            labels,
-            self.kind.sample_bytes,
-            paths=self.paths,
-            counts=self.counts,
-            bytes_read=self.file_bytes,
-            **taken,
-        )
-
 
 class RawArraySource(ArraySource):
     """Original files: idx or binary batches."""
@@ -71,8 +52,8 @@ class RawArraySource(ArraySource):
         self.class_names = raw.class_names
         self.file_bytes = raw.file_bytes
 
-    def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        return self.raw.read()
+    def reader(self, **settings: Any) -> ArrayReader:
+        return read_raw(self.raw, **settings)
 
     def damaged(self) -> NDArray[np.uint8] | None:
         """Original files have no checksums, but for .gz, where reading compares them anyway."""
@@ -92,9 +73,8 @@ class ArrayFile(ArraySource):
         self.class_names = kind.class_names(path.parent)
         self.file_bytes = os.path.getsize(path)
 
-    def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        flat, pixels = room_for(len(self), self.kind.shape)
-        return flat, read_arrays(self.file, pixels)
+    def reader(self, **settings: Any) -> ArrayReader:
+        return read_file(self.file, **settings)
 
     def damaged(self) -> NDArray[np.uint8] | None:
         """Compare the checksum of the file, which is the only one it has."""

@@ -67,6 +67,7 @@ def _fill(kind: ArraySet, path: str, pixels: Pixels, labels: Labels) -> None:
             out = pixels[first:end].reshape(-1, 32 * 32, 3)
             for channel in range(3):
                 out[:, :, channel] = planes[:, channel]
+    check_labels(labels, kind.num_classes, path)
     if lead == 2:
         check_labels(coarse, COARSE_CLASSES, path)
 

@@ -204,7 +204,7 @@ def fetch(
     reasons = []
     with _locked(path + ".part") as part:
         if os.path.exists(path):  # another process was faster
-            if os.path.getsize(path + ".part") == 0:
+            with contextlib.suppress(FileNotFoundError):
                 os.unlink(path + ".part")
             return
         for url in urls:

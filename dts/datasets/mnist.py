@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from dts.datasets.arrays import ArraySet, Labels, Pixels, RawArrays
+from dts.datasets.arrays import ArraySet, Labels, Pixels, RawArrays, check_labels
 from dts.errors import FormatError
 
 PICTURES, LABELS = 2051, 2049
@@ -91,6 +91,7 @@ def _look(kind: ArraySet, paths: tuple[str, ...], names: list[str] | None) -> Ra
         _body(pictures, 16, pixels.reshape(-1).data)
         packed = np.empty(n, np.uint8)
         _body(labels, 8, packed.data)
+        check_labels(packed, kind.num_classes, labels)
         out[:] = packed
 
     size = sum(map(os.path.getsize, paths))

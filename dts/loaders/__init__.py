@@ -1,6 +1,7 @@
 """Samples of .dts files, in a reproducible order, without a copy."""
 
 from dts.loaders.array_reader import ArrayReader
+from dts.loaders.arrays import read_file, read_raw
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.loader import DtsLoader
@@ -16,4 +17,6 @@ __all__ = [
     "choose_mode",
     "default_threads",
     "epoch_order",
+    "read_file",
+    "read_raw",
 ]

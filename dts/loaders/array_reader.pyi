@@ -5,6 +5,8 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+SLACK: int
+
 @final
 class ArrayReader:
     paths: list[str]
