@@ -138,10 +138,10 @@ def _open_place(
         raise FileNotFoundError(f"dataset: there is nothing at {place}")
     if not place.is_dir():
         split = _split_of(place, kind, dts)
-        if split in sources:
-            raise ConfigError(f"dataset: {place} is a second {split} set")
         if split == "train" and splits == ("val",):
             raise ConfigError(f"dataset: val_path {place} holds a training set")
+        if split in sources:
+            raise ConfigError(f"dataset: {place} is a second {split} set")
         sources[split] = ArrayFile(place, kind)
         return
     found = False
