@@ -1,7 +1,7 @@
 """Samples of .dts files, in a reproducible order, without a copy."""
 
 from dts.loaders.array_reader import ArrayReader
-from dts.loaders.arrays import read_file, read_raw
+from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.loader import DtsLoader
@@ -17,6 +17,6 @@ __all__ = [
     "choose_mode",
     "default_threads",
     "epoch_order",
-    "read_file",
-    "read_raw",
+    "read_array_file",
+    "read_raw_arrays",
 ]

@@ -9,7 +9,7 @@ from dts.datasets.catalog import ARRAY_SETS
 from dts.errors import ClosedError, ConfigError
 from dts.format import DtsFile
 from dts.loaders.array_reader import ArrayReader
-from dts.loaders.arrays import read_file, read_raw
+from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.memory import check_fits, choose_mode
@@ -207,7 +207,9 @@ def _memory(source: DtsFile | RawArrays) -> int:
 
 def _reader(source: DtsFile | RawArrays, **settings: Any) -> BlockReader | ArrayReader:
     if isinstance(source, RawArrays):
-        return read_raw(source, **settings)
+        return read_raw_arrays(source, **settings)
     return (
-        read_file(source, **settings) if source.level is None else BlockReader(source, **settings)
+        read_array_file(source, **settings)
+        if source.level is None
+        else BlockReader(source, **settings)
     )
