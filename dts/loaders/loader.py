@@ -208,8 +208,6 @@ def _memory(source: DtsFile | RawArrays) -> int:
 def _reader(source: DtsFile | RawArrays, **settings: Any) -> BlockReader | ArrayReader:
     if isinstance(source, RawArrays):
         return read_raw_arrays(source, **settings)
-    return (
-        read_array_file(source, **settings)
-        if source.level is None
-        else BlockReader(source, **settings)
-    )
+    if source.level is None:
+        return read_array_file(source, **settings)
+    return BlockReader(source, **settings)

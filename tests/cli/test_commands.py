@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import make_arrays
 import numpy as np
 import pytest
 
@@ -235,6 +236,24 @@ def test_export_of_small_arrays_needs_no_level(run, tmp_path, dataset):
     assert code == 1
     assert f"level has no meaning for {dataset}" in one_line(err)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("dataset", ["mnist", "cifar10", "cifar100"])
+def test_small_arrays_all_the_way(run, tmp_path, dataset):
+    make_arrays.write(dataset, tmp_path / "raw")
+    out = tmp_path / "out"
+    code, text, err = run("export", tmp_path / "raw", out, "--dataset", dataset, "--split", "val")
+    path = out / f"{dataset}_test.dts"
+    assert (code, err) == (0, "")
+    assert "20 pictures in" in text.splitlines()[0]
+    assert text.splitlines()[-1].startswith(f"{path}: 20 pictures in 1 block")
+    code, text, _ = run("info", path, "--json")
+    assert (code, json.loads(text)["header"]["num_samples"]) == (0, 20)
+    assert run("verify", path)[0] == 0
+    assert len(run("ls", path)[1].splitlines()) == 20
+    code, _, err = run("export", tmp_path / "raw", out, "--dataset", dataset, "--split", "val")
+    assert code == 1
+    assert "exists already" in one_line(err)
 
 
 # info
