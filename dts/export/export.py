@@ -62,7 +62,8 @@ def _for_arrays(dataset: str, settings: dict[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         if key not in known:
             raise TypeError(f"export_dataset has no parameter {key!r}")
-        if value and key not in taken | without_effect:
+        changed = value and value != known[key].default
+        if changed and key not in taken | without_effect:
             raise ConfigError(f"{key} has no meaning for {dataset}: it is packed as it is")
     return {key: value for key, value in settings.items() if key in taken}
 
