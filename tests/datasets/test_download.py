@@ -1,5 +1,6 @@
 """Downloads, from a server on this machine that is slow, lies, breaks off, or knows no ranges."""
 
+import errno
 import gzip
 import io
 import logging
@@ -14,7 +15,8 @@ import pytest
 
 from dts.datasets import download as module
 from dts.datasets.catalog import ARRAY_SETS
-from dts.datasets.download import Archive, add_mirror, download, fetch, mirrors, say_what_to_fetch
+from dts.datasets.download import add_mirror, download, mirrors, say_what_to_fetch
+from dts.datasets.fetch import Archive, fetch
 from dts.errors import ConfigError, DtsError
 
 DATA = bytes(range(256)) * 1000
@@ -252,6 +254,20 @@ def test_all_mirrors_are_named(server, other, target):
         fetch(ARCHIVE, str(target), [server.url, other.url])
     assert f"{server.url}: HTTP 404" in str(error.value)
     assert f"{other.url}: " in str(error.value)
+
+
+def test_a_full_disk_is_no_fault_of_the_mirror(server, other, target, monkeypatch):
+    def receive(url, archive, part, *rest):
+        part.write(DATA[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("dts.datasets.fetch._receive", receive)
+    with pytest.raises(OSError, match="No space"):
+        fetch(ARCHIVE, str(target), [server.url, other.url])
+    monkeypatch.undo()
+    fetch(ARCHIVE, str(target), [server.url])
+    assert server.requests == [("/data.bin", "bytes=100-")]
+    assert target.read_bytes() == DATA
 
 
 def test_several_at_once_fetch_once(server, target):
