@@ -9,6 +9,7 @@ import threading
 import time
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 
 import make_arrays
 import pytest
@@ -21,6 +22,15 @@ from dts.errors import ConfigError, DtsError
 
 DATA = bytes(range(256)) * 1000
 ARCHIVE = Archive("data.bin", len(DATA), zlib.crc32(DATA))
+
+
+class LocalServer(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def server_bind(self):
+        """Bind, and ask nobody for the name of this machine."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address
 
 
 class Server:
@@ -43,8 +53,7 @@ class Server:
             def log_message(self, *args):
                 pass
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
+        self.http = LocalServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.http.server_port}/"
         self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
         self.thread.start()
@@ -84,6 +93,11 @@ class Server:
         self.http.shutdown()
         self.http.server_close()
         self.thread.join()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
 @pytest.fixture
