@@ -1,5 +1,7 @@
 """Samples of .dts files, in a reproducible order, without a copy."""
 
+from dts.loaders.array_reader import ArrayReader
+from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.loader import DtsLoader
@@ -7,6 +9,7 @@ from dts.loaders.memory import available_bytes, check_fits, choose_mode
 from dts.loaders.order import epoch_order
 
 __all__ = [
+    "ArrayReader",
     "BlockReader",
     "DtsLoader",
     "available_bytes",
@@ -14,4 +17,6 @@ __all__ = [
     "choose_mode",
     "default_threads",
     "epoch_order",
+    "read_array_file",
+    "read_raw_arrays",
 ]

@@ -1,11 +1,15 @@
-"""DtsLoader: the DataLoader contract over .dts files, for direct use from Python."""
+"""DtsLoader: the DataLoader contract over the files of a set, for direct use from Python."""
 
 import os
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
+from dts.datasets.arrays import RawArrays
+from dts.datasets.catalog import ARRAY_SETS
 from dts.errors import ClosedError, ConfigError
 from dts.format import DtsFile
+from dts.loaders.array_reader import ArrayReader
+from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.memory import check_fits, choose_mode
@@ -24,8 +28,8 @@ class DtsLoader:
 
     def __init__(self) -> None:
         self._files: dict[bool, DtsFile] = {}
-        self._readers: dict[bool, BlockReader] = {}
-        self._running: BlockReader | None = None
+        self._readers: dict[bool, BlockReader | ArrayReader] = {}
+        self._running: BlockReader | ArrayReader | None = None
         self._closed = False
         self.mode: str | None = None
 
@@ -42,13 +46,14 @@ class DtsLoader:
         shuffle_val: bool = False,
         window: int = 32,
         seed: int = 0,
+        raw: Literal["mnist", "cifar10", "cifar100"] | None = None,
     ) -> Self:
         """Open the files and check all settings. No thread runs and no block is read yet.
 
         Parameters
         ----------
         train_path, val_path : path, optional
-            .dts files; at least one.
+            .dts files; at least one. With `raw`, folders of original files.
         load_workers : int, optional
             IO threads of each file; by default the CPUs allowed, at most 4.
         preprocess_workers : int
@@ -62,6 +67,9 @@ class DtsLoader:
             Blocks in a window of a shuffled epoch.
         seed : int
             Taken mod 2^64.
+        raw : {"mnist", "cifar10", "cifar100"}, optional
+            Read the original files of this set. These sets, as .dts files too, are always FULLY,
+            and read here.
 
         Raises
         ------
@@ -77,20 +85,28 @@ class DtsLoader:
             raise ConfigError("configure() needs train_path or val_path")
         if mode not in ("AUTO", "FULLY", "PARTIAL"):
             raise ConfigError(f"mode is AUTO, FULLY or PARTIAL, not {mode!r}")
-        if order is None:
-            order = "global" if mode == "FULLY" else "window"
         shuffled = {True: shuffle_train, False: shuffle_val}
         try:
-            for train, path in paths.items():
-                if path is not None:
-                    self._files[train] = DtsFile(path)
-            needed = sum(arena_bytes(len(file.block_counts)) for file in self._files.values())
-            if mode == "FULLY":
+            opened = {
+                train: self._open(path, train, raw)
+                for train, path in paths.items()
+                if path is not None
+            }
+            arrays = not any(
+                isinstance(o, DtsFile) and o.level is not None for o in opened.values()
+            )
+            if order is None:
+                order = "global" if mode == "FULLY" or arrays else "window"
+            needed = sum(_memory(source) for source in opened.values())
+            if mode == "AUTO" and not arrays:
+                self.mode = choose_mode(needed)
+            else:
+                self.mode = "FULLY" if arrays else mode
+            if mode == "FULLY" or arrays:
                 check_fits(needed)
-            self.mode = choose_mode(needed) if mode == "AUTO" else mode
-            for train, file in self._files.items():
-                self._readers[train] = BlockReader(
-                    file,
+            for train, source in opened.items():
+                self._readers[train] = _reader(
+                    source,
                     split="train" if train else "val",
                     mode=self.mode,
                     order=order if shuffled[train] else "sequential",
@@ -103,6 +119,20 @@ class DtsLoader:
             self.close()
             raise
         return self
+
+    def _open(
+        self, path: str | os.PathLike[str], train: bool, raw: str | None
+    ) -> DtsFile | RawArrays:
+        if raw is None:
+            file = self._files[train] = DtsFile(path)
+            return file
+        if raw not in ARRAY_SETS:
+            raise ConfigError(f"raw is one of {', '.join(ARRAY_SETS)}; not {raw!r}")
+        split = "train" if train else "val"
+        found = ARRAY_SETS[raw].open(path, split)
+        if found is None:
+            raise FileNotFoundError(f"{path}: there is no {raw} {split} set")
+        return found
 
     @property
     def memory_bytes(self) -> int:
@@ -164,3 +194,20 @@ class DtsLoader:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _memory(source: DtsFile | RawArrays) -> int:
+    if isinstance(source, RawArrays):
+        return len(source) * source.set.sample_bytes
+    if source.level is None:
+        head = source.header
+        return len(source) * head.image_height * head.image_width * head.num_channels
+    return arena_bytes(len(source.block_counts))
+
+
+def _reader(source: DtsFile | RawArrays, **settings: Any) -> BlockReader | ArrayReader:
+    if isinstance(source, RawArrays):
+        return read_raw_arrays(source, **settings)
+    if source.level is None:
+        return read_array_file(source, **settings)
+    return BlockReader(source, **settings)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import make_arrays
 import numpy as np
 import pytest
 from PIL import Image
@@ -59,6 +60,7 @@ def rename_samples(path, names):
         (),
         ("nonsense",),
         ("export", "a", "b"),
+        ("export", "a", "b", "--dataset", "imagenet", "--split", "train"),
         ("export", "a", "b", "--dataset", "folder", "--split", "test", "--level", "0"),
         ("export", "a", "b", "--dataset", "folder", "--split", "val", "--level", "4"),
         ("export", "a", "b", *FOLDER, "--min-blocks", "0"),
@@ -228,11 +230,33 @@ def test_plain_files_have_no_extension(packed):
 
 
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10", "cifar100"])
-def test_export_of_what_does_not_exist_yet_says_so(run, tmp_path, dataset):
-    words = ("--dataset", dataset, "--split", "train", "--level", 0)
+def test_export_of_small_arrays_needs_no_level(run, tmp_path, dataset):
+    words = ("--dataset", dataset, "--split", "train")
     code, _, err = run("export", tmp_path, tmp_path / "x.dts", *words)
     assert code == 1
-    assert "does not exist yet" in one_line(err)
+    assert "train set there" in one_line(err)
+    code, _, err = run("export", tmp_path, tmp_path / "x.dts", *words, "--level", 2)
+    assert code == 1
+    assert f"level has no meaning for {dataset}" in one_line(err)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("dataset", ["mnist", "cifar10", "cifar100"])
+def test_small_arrays_all_the_way(run, tmp_path, dataset):
+    make_arrays.write(dataset, tmp_path / "raw")
+    out = tmp_path / "out"
+    code, text, err = run("export", tmp_path / "raw", out, "--dataset", dataset, "--split", "val")
+    path = out / f"{dataset}_test.dts"
+    assert (code, err) == (0, "")
+    assert "20 pictures in" in text.splitlines()[0]
+    assert text.splitlines()[-1].startswith(f"{path}: 20 pictures in 1 block")
+    code, text, _ = run("info", path, "--json")
+    assert (code, json.loads(text)["header"]["num_samples"]) == (0, 20)
+    assert run("verify", path)[0] == 0
+    assert len(run("ls", path)[1].splitlines()) == 20
+    code, _, err = run("export", tmp_path / "raw", out, "--dataset", dataset, "--split", "val")
+    assert code == 1
+    assert "exists already" in one_line(err)
 
 
 # info
