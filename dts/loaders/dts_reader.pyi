@@ -1,11 +1,10 @@
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from dts.storage.reader import BlockFeed
 
-@final
 class BlockReader:
     feed: BlockFeed
     split: str
