@@ -107,16 +107,21 @@ class Setup:
             ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not
             exist yet.
         path : path
-            A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file.
+            A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file;
+            or a folder that holds ``train`` and ``val``, each with one folder a class; or the
+            folder of class folders itself, which is the training set then.
         val_path : path, optional
-            The validation file, or the directory that holds it.
+            The validation file or class folders, or what holds them.
         """
         val = None if val_path is None else _path("dataset", val_path)
         self._dataset = (_text("dataset", name), _path("dataset", path), val)
         return self
 
     def using_dts_format(self, enable: bool = True, level: int | None = None) -> Self:
-        """Read .dts files, of level 0..3 (None: the only one there)."""
+        """Read .dts files, of level 0..3 (None: the only one there); False: class folders as they are.
+
+        Not called: what is there, .dts files first.
+        """
         self._dts_format = _flag("using_dts_format", enable)
         self._level = None if level is None else _integer("using_dts_format", level)
         return self
@@ -350,7 +355,6 @@ class Setup:
             "using_cpvs": self._cpvs,
             "cpu_binding": self._cpu_binding,
             "distributed": self._distributed != (0, 1),
-            "using_dts_format(False)": self._dts_format is False,
         }
         for method, asked in missing.items():
             if asked:

@@ -1,7 +1,9 @@
-"""Samples of .dts files, in a reproducible order, without a copy."""
+"""Samples of .dts files and of folders, in a reproducible order, without a copy."""
 
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
+from dts.loaders.folder_loader import FolderLoader
+from dts.loaders.folder_reader import FolderReader
 from dts.loaders.loader import DtsLoader
 from dts.loaders.memory import available_bytes, check_fits, choose_mode
 from dts.loaders.order import epoch_order
@@ -9,6 +11,8 @@ from dts.loaders.order import epoch_order
 __all__ = [
     "BlockReader",
     "DtsLoader",
+    "FolderLoader",
+    "FolderReader",
     "available_bytes",
     "check_fits",
     "choose_mode",
