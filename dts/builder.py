@@ -118,7 +118,7 @@ class Setup:
         return self
 
     def using_dts_format(self, enable: bool = True, level: int | None = None) -> Self:
-        """Read .dts files, of level 0..3 (None: the only one there); False: class folders as they are.
+        """Read .dts files, of level 0..3 (None: the only one there); False: class folders (RAW).
 
         Not called: what is there, .dts files first.
         """

@@ -86,9 +86,7 @@ def is_folder(
     pattern = _pattern(name)
     return not any(
         pattern.fullmatch(entry.name) for place in places for entry in place.iterdir()
-    ) and any(
-        entry.is_dir() and not entry.name.startswith(".") for entry in places[0].iterdir()
-    )
+    ) and any(entry.is_dir() and not entry.name.startswith(".") for entry in places[0].iterdir())
 
 
 def _pattern(name: str) -> re.Pattern[str]:

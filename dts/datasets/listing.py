@@ -57,6 +57,28 @@ class Listing:
     report: ScanReport
     _names: _Names = field(repr=False)
 
+    @classmethod
+    def of_names(
+        cls,
+        root: bytes,
+        classes: tuple[bytes, ...],
+        labels: NDArray[np.int32],
+        sizes: NDArray[np.int64],
+        pool: bytes,
+        start: NDArray[np.int64],
+        length: NDArray[np.uint16],
+    ) -> Listing:
+        """Make a listing of files that are known already: names below their class folders."""
+        report = ScanReport(
+            root=os.fsdecode(root),
+            dataset="folder",
+            classes=tuple(map(os.fsdecode, classes)),
+            counts=np.bincount(labels, minlength=len(classes)),
+            num_bytes=int(sizes.sum()),
+        )
+        names = _Names(list(classes), bytearray(pool), labels, start, length)
+        return cls(root, classes, labels, sizes, report, names)
+
     def __len__(self) -> int:
         return len(self.labels)
 

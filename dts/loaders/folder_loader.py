@@ -65,7 +65,9 @@ class FolderLoader(Loader):
             )
             self._configure(
                 self._listings,
-                sum(int(FolderBlocks(x, spread=False).rooms.sum()) for x in self._listings.values()),
+                sum(
+                    int(FolderBlocks(x, spread=False).rooms.sum()) for x in self._listings.values()
+                ),
                 mode=mode,
                 order=order,
                 shuffle_train=shuffle_train,
