@@ -3,6 +3,7 @@
 import os
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,7 +123,7 @@ def test_comes_back_as_the_same_listing(tree, tmp_path, version):
     np.testing.assert_array_equal(back.labels, listing.labels)
     np.testing.assert_array_equal(back.sizes, listing.sizes)
     assert back.report.num_bytes == listing.report.num_bytes
-    assert open(back.path(100), "rb").read() == b"deep"
+    assert Path(os.fsdecode(back.path(100))).read_bytes() == b"deep"
 
 
 def test_more_classes_than_16_bits(tmp_path, make_tree):
@@ -155,11 +156,11 @@ def test_shuffle_and_parts():
 
 def test_writing_leaves_nothing_half_done(tree, tmp_path):
     listing = list_pictures(tree)
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         write_summary(listing, tmp_path / "missing" / "s.bin")
     target = tmp_path / "taken.bin"
     target.mkdir()
-    with pytest.raises(OSError):
+    with pytest.raises(IsADirectoryError):
         write_summary(listing, target)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["set", "taken.bin"]
 
@@ -179,8 +180,7 @@ def test_hostile_bytes_are_refused_or_harmless(tree, tmp_path, at, value):
         (tmp_path / "s.bin").write_bytes(data)
         try:
             back = read_summary(tmp_path / "s.bin").listing(tree)
-        except FormatError as error:
-            assert "s.bin" in str(error)
+        except FormatError:
             continue
         assert [back.name(i) for i in range(len(back))]
         assert back.labels.max() < len(back.classes)
@@ -190,7 +190,7 @@ def test_hostile_bytes_are_refused_or_harmless(tree, tmp_path, at, value):
 def test_cut_files_are_refused(tree, tmp_path, length):
     data = summary_bytes(list_pictures(tree))[:length]
     (tmp_path / "s.bin").write_bytes(data)
-    with pytest.raises(FormatError):
+    with pytest.raises(FormatError, match=r"s\.bin"):
         read_summary(tmp_path / "s.bin")
 
 
