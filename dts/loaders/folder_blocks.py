@@ -25,8 +25,8 @@ class FolderBlocks:
     The rule is fixed, and depends on the sizes of the files alone. In the order of the listing,
     files go into a block as long as they fit (each takes its size, rounded up to 64, and 12
     bytes); a file that no block can hold gets a block of its own. `spread` goes through the
-    listing in strides first: with k the least number of blocks that could do, files 0, k, 2k, ..., then 1,
-    k + 1, ..., so that a block, and a window of blocks, holds files from all over the listing
+    listing in strides first: with k the least number of blocks that could do, files 0, k, 2k, ...,
+    then 1, k + 1, ... So a block, and a window of blocks, holds files from all over the listing
     instead of those of one class. Within a block, files are in the order of their ids.
 
     Parameters

