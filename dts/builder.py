@@ -321,6 +321,8 @@ class Setup:
         if self._batch_size is None:
             raise ConfigError("batch_size: say how many samples a batch has")
         _within("using_dts_format", self._level, 0, 3, optional=True)
+        if self._dts_format is False and self._level is not None:
+            raise ConfigError("using_dts_format: only .dts files have a level")
         _within("shuffle_window", self._window, 1, 1 << 30)
         _within("load_workers", self._load_workers, 0, 1024)
         _within("preprocess_workers", self._preprocess_workers, 0, 4096)

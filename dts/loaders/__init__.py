@@ -7,12 +7,14 @@ from dts.loaders.folder_reader import FolderReader
 from dts.loaders.loader import DtsLoader
 from dts.loaders.memory import available_bytes, check_fits, choose_mode
 from dts.loaders.order import epoch_order
+from dts.loaders.sample_loader import SampleLoader
 
 __all__ = [
     "BlockReader",
     "DtsLoader",
     "FolderLoader",
     "FolderReader",
+    "SampleLoader",
     "available_bytes",
     "check_fits",
     "choose_mode",
