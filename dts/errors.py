@@ -127,6 +127,6 @@ def from_status(
         )
         text = os.strerror(os_errno) if os_errno else reason
         error = OSError(os_errno, f"{text}{where} ({reason})", path)
-        error.id, error.name = id, name
+        error.id, error.name = id, name  # type: ignore[attr-defined]
         return error
     return cls(reason if path is None else f"{path}: {reason}")
