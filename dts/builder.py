@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from numpy.typing import DTypeLike
 
 from dts.config import LoadMode, NormMode
-from dts.datasets.catalog import canonical
+from dts.datasets.catalog import ARRAY_SETS, canonical
 from dts.errors import ConfigError
 from dts.transforms import Transform
 
@@ -104,12 +104,13 @@ class Setup:
         Parameters
         ----------
         name : str
-            ``imagenet`` or ``folder`` (any case); ``mnist``, ``cifar10`` and ``cifar100`` do not
-            exist yet.
+            ``imagenet``, ``folder``, ``mnist``, ``cifar10`` or ``cifar100``, in any case.
         path : path
             A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file;
             or a folder that holds ``train`` and ``val``, each with one folder a class; or the
             folder of class folders itself, which is the training set then.
+            For MNIST and CIFAR also the directory of the original files. docs/datasets.md has
+            all names.
         val_path : path, optional
             The validation file or class folders, or what holds them.
         """
@@ -118,7 +119,7 @@ class Setup:
         return self
 
     def using_dts_format(self, enable: bool = True, level: int | None = None) -> Self:
-        """Read .dts files, of level 0..3 (None: the only one there); False: class folders (RAW).
+        """Read .dts files, of level 0..3 (None: the only one there); False: the original files.
 
         Not called: what is there, .dts files first.
         """
@@ -272,7 +273,11 @@ class Setup:
         return self
 
     def download(self, on: bool = True) -> Self:
-        """Fetch MNIST and CIFAR. Does not exist yet."""
+        """Fetch the original files of MNIST and CIFAR, as far as they are missing.
+
+        For ImageNet, which only its makers give out: say what to fetch and where to put it. See
+        dts.datasets.download for mirrors.
+        """
         self._download = _flag("download", on)
         return self
 
@@ -336,12 +341,14 @@ class Setup:
         _one_of("labels", self._labels, _LABELS)
         _one_of("color_channels", self._channels, (None, 1, 3))
         _one_of("on_error", self._on_error, ("raise", "skip", "replace"))
-        channels = self._channels or 3
+        kind = ARRAY_SETS.get(self._name())
+        channels = self._channels or (3 if kind is None else kind.shape[2])
         _one_of("output", self._output[1], (None, channels, 4))
         rank, world = self._distributed
         if world < 1 or not 0 <= rank < world:
             raise ConfigError(f"distributed: rank {rank} is not within a world of {world}")
-        if self._mode is LoadMode.PARTIAL and self._order == "global":
+        arrays = self._name() in ARRAY_SETS  # always in memory
+        if self._mode is LoadMode.PARTIAL and self._order == "global" and not arrays:
             raise ConfigError(
                 "shuffle_order: 'global' needs the whole set in memory: "
                 "fully_mode(), or order 'window'"
@@ -352,7 +359,6 @@ class Setup:
 
     def _check_missing_features(self):
         missing = {
-            "download": self._download,
             "sdmp_factor": self._sdmp != 1,
             "using_cpvs": self._cpvs,
             "cpu_binding": self._cpu_binding,
@@ -361,11 +367,6 @@ class Setup:
         for method, asked in missing.items():
             if asked:
                 raise NotImplementedError(f"{method} does not exist yet")
-        name = self._name()
-        if name not in ("imagenet", "folder"):
-            raise NotImplementedError(
-                f"dataset({name!r}) does not exist yet: imagenet and folder do"
-            )
 
     def _name(self) -> str:
         assert self._dataset is not None  # _check_values saw to that

@@ -17,13 +17,13 @@ from typing import Any
 
 from tqdm import tqdm
 
+from dts.datasets.catalog import ARRAY_SETS, DATASETS
 from dts.datasets.report import human_bytes, printable
 from dts.errors import CorruptError, DtsError, ExportError, FormatError
 from dts.export import export_dataset
 from dts.format import DtsFile, read_header
 from dts.version import __version__
 
-DATASETS = ("folder", "imagenet", "cifar10", "cifar100", "mnist")
 EXIT_FAILED, EXIT_INTERRUPTED = 1, 130
 
 
@@ -87,6 +87,8 @@ def _bar(total: int, unit: str, **options: Any) -> tqdm:
 
 def run_export(options: argparse.Namespace) -> None:
     """Pack a data set; tell first what was found."""
+    if options.level is None and options.dataset not in ARRAY_SETS:
+        options.wrong_usage(f"--level is needed: {options.dataset} can be packed at 0 to 3")
     result = export_dataset(
         options.dataset,
         options.src,
@@ -306,11 +308,16 @@ def _parser() -> argparse.ArgumentParser:
         return added
 
     export = command("export", run_export)
-    export.add_argument("src", metavar="SRC", help="folder of class folders")
+    export.set_defaults(wrong_usage=export.error)
+    export.add_argument(
+        "src", metavar="SRC", help="folder of class folders, or of the original files"
+    )
     export.add_argument("dst", metavar="DST", help="a .dts file, or a folder for the usual name")
     export.add_argument("--dataset", required=True, choices=DATASETS)
     export.add_argument("--split", required=True, choices=("train", "val"))
-    export.add_argument("--level", required=True, type=int, choices=range(4))
+    export.add_argument(
+        "--level", type=int, choices=range(4), help="of folder and imagenet, where it is needed"
+    )
     export.add_argument(
         "--classes",
         metavar="FILE|TRAIN.dts",

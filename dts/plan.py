@@ -49,7 +49,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
         for name, source in sources.items():
             config = _config(setup, name, source, output, workers)
             bad = source.damaged() if setup._verify else None
-            order, window = _order(setup, name)
+            order, window = _order(setup, name, source)
             reader = source.reader(
                 split=name,
                 mode=mode,
@@ -139,7 +139,11 @@ def _mode(setup: "Setup", sources: dict[str, Source]) -> str:
     """FULLY or PARTIAL. Only where the pictures lie: the order does not follow the memory."""
     need = sum(source.memory_bytes for source in sources.values())
     mode = setup._mode.name
-    if setup._mode is LoadMode.AUTO:
+    if _in_arrays(sources):
+        if setup._mode is LoadMode.PARTIAL:
+            _log.info("load mode FULLY: sets of small arrays are always in memory")
+        mode = "FULLY"
+    elif setup._mode is LoadMode.AUTO:
         mode = "FULLY" if setup._order == "global" else choose_mode(need)
         _log.info("load mode %s: the set takes %d bytes", mode, need)
     if mode == "FULLY":
@@ -147,11 +151,16 @@ def _mode(setup: "Setup", sources: dict[str, Source]) -> str:
     return mode
 
 
-def _order(setup: "Setup", name: str) -> tuple[str, int]:
+def _in_arrays(sources: dict[str, Source]) -> bool:
+    return all(source.array_shape is not None for source in sources.values())
+
+
+def _order(setup: "Setup", name: str, source: Source) -> tuple[str, int]:
     """Order and window, in blocks, of a split."""
     if name == "val" or not setup._shuffle:
         return "sequential", SEQUENTIAL_WINDOW
     order = setup._order
     if order is None:
-        order = "global" if setup._mode is LoadMode.FULLY else "window"
+        fully = setup._mode is LoadMode.FULLY or source.array_shape is not None
+        order = "global" if fully else "window"
     return order, setup._window

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dts.datasets.catalog import ARRAY_SETS
+from dts.datasets.download import say_what_to_fetch
 from dts.decode import header as picture_header
 from dts.errors import ConfigError, CorruptError
 from dts.format import DtsFile
@@ -148,6 +150,12 @@ class PictureFile(Source):
 def open_sources(setup: "Setup") -> dict[str, Source]:
     """Open what a Setup names: "train" and "val", as far as they are there."""
     assert setup._dataset is not None  # commit() saw to that
+    if setup._name() in ARRAY_SETS:
+        from dts.array_sources import open_arrays
+
+        return open_arrays(setup)
+    if setup._download:
+        say_what_to_fetch(setup._name(), setup._dataset[1])
     _, where, val_where = setup._dataset
     if is_folder(setup._name(), where, val_where, setup._dts_format):
         from dts.folder_source import open_folders

@@ -38,17 +38,8 @@ BELOW = {
 }
 # What stands on top of them, in layers: each may use all of BELOW, its own layer and those before.
 TOP = (
-    {
-        "batch",
-        "builder",
-        "chains",
-        "folder_source",
-        "info",
-        "locate",
-        "plan",
-        "preprocessor",
-        "sources",
-    },
+    {"array_sources", "batch", "builder", "chains", "folder_source", "info"}
+    | {"locate", "plan", "preprocessor", "sources"},
     {"dts"},  # the package itself: public names
     {"interop"},
     {"measure", "demo", "cli", "__main__"},

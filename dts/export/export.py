@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
+import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from dts.datasets.catalog import SPLITS, canonical
+from dts.datasets.catalog import ARRAY_SETS, SPLITS, canonical
 from dts.datasets.listing import ListingError, list_pictures
 from dts.errors import ConfigError, ExportError
+from dts.export.arrays import export_arrays
 from dts.export.classlist import read_classes
 from dts.export.output import OutputFile, refuse_existing
 from dts.export.run import ExportResult, Run
-from dts.format.layout import LEVELS, file_name
+from dts.export.target import target
+from dts.format.layout import LEVELS
 from dts.format.reading import allowed_cpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Executor
 
     from dts.datasets.report import ScanReport
@@ -29,12 +31,13 @@ def export_dataset(
 
     Parameters
     ----------
-    name : {"folder", "imagenet"}
-        In any case. ``mnist``, ``cifar10`` and ``cifar100`` are not there yet.
+    name : {"folder", "imagenet", "mnist", "cifar10", "cifar100"}
+        In any case.
     src, dst : path
-        See `export_folder`.
+        See `export_folder`, and `export_arrays` for MNIST and CIFAR.
     **settings
-        All other parameters of `export_folder`.
+        All other parameters of those. What has a meaning for pictures only may be given for MNIST
+        and CIFAR at its default: there is level 0, and it is always plain.
 
     Returns
     -------
@@ -42,15 +45,26 @@ def export_dataset(
 
     Raises
     ------
-    NotImplementedError
-        A data set that cannot be exported yet.
     ConfigError
-        There is no such data set.
+        There is no such data set, or a setting that has no meaning for it.
     """
     dataset = canonical(name)
-    if dataset not in ("folder", "imagenet"):
-        raise NotImplementedError(f"export of {dataset} does not exist yet")
+    if dataset in ARRAY_SETS:
+        return export_arrays(dataset, src, dst, **_for_arrays(dataset, settings))
     return export_folder(src, dst, dataset=dataset, **settings)
+
+
+def _for_arrays(dataset: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Drop what has no effect on small arrays; refuse what would have to have one."""
+    taken = {"split", "overwrite", "report"}
+    without_effect = {"jobs", "executor", "progress", "plain", "on_error"}
+    known = inspect.signature(export_folder).parameters
+    for key, value in settings.items():
+        if key not in known:
+            raise TypeError(f"export_dataset has no parameter {key!r}")
+        if value and key not in taken | without_effect:
+            raise ConfigError(f"{key} has no meaning for {dataset}: it is packed as it is")
+    return {key: value for key, value in settings.items() if key in taken}
 
 
 def export_folder(
@@ -127,7 +141,7 @@ def export_folder(
     """
     _check_settings(level, split, min_blocks, jobs, on_error, dataset)
     names = None if classes is None else read_classes(classes)
-    with _target(os.fspath(dst), dataset, split, level) as path:
+    with target(os.fspath(dst), dataset, split, level) as path:
         refuse_existing(path, overwrite=overwrite)
         try:
             listing = list_pictures(src, dataset=dataset, split=split, classes=names)
@@ -164,24 +178,3 @@ def _check_settings(
         raise ConfigError(f"on_error is {on_error!r}, must be 'raise' or 'skip'")
     if dataset not in ("folder", "imagenet"):
         raise ConfigError(f"dataset is {dataset!r}, must be 'folder' or 'imagenet'")
-
-
-@contextlib.contextmanager
-def _target(dst: str, dataset: str, split: str, level: int) -> Iterator[str]:
-    """Give the path of the file: `dst` itself, or the standard name in it.
-
-    A folder that is made for it goes again if the export fails.
-    """
-    if dst.endswith(".dts") and not os.path.isdir(dst):
-        yield dst
-        return
-    made = not os.path.isdir(dst)
-    if made:
-        os.makedirs(dst)
-    try:
-        yield os.path.join(dst, file_name(dataset, split == "train", level))
-    except BaseException:
-        if made:
-            with contextlib.suppress(OSError):
-                os.rmdir(dst)
-        raise

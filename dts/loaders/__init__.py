@@ -1,8 +1,9 @@
 """Samples of .dts files and of folders, in a reproducible order, without a copy."""
 
+from dts.loaders.array_reader import ArrayReader
+from dts.loaders.arrays import read_file, read_raw
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
-from dts.loaders.folder_loader import FolderLoader
 from dts.loaders.folder_reader import FolderReader
 from dts.loaders.loader import DtsLoader
 from dts.loaders.memory import available_bytes, check_fits, choose_mode
@@ -10,9 +11,9 @@ from dts.loaders.order import epoch_order
 from dts.loaders.sample_loader import SampleLoader
 
 __all__ = [
+    "ArrayReader",
     "BlockReader",
     "DtsLoader",
-    "FolderLoader",
     "FolderReader",
     "SampleLoader",
     "available_bytes",
@@ -20,4 +21,6 @@ __all__ = [
     "choose_mode",
     "default_threads",
     "epoch_order",
+    "read_file",
+    "read_raw",
 ]

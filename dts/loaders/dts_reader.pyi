@@ -2,9 +2,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
+from typing_extensions import disjoint_base
 
 from dts.storage.reader import BlockFeed
 
+@disjoint_base
 class BlockReader:
     feed: BlockFeed
     split: str

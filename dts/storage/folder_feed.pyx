@@ -20,7 +20,7 @@ import errno
 
 import numpy as np
 
-from dts.storage.arena import SLACK
+from dts.storage import arena as _arena
 
 MAX_FILE = 256 << 20  # bytes; a larger file is an error when its turn comes
 
@@ -140,9 +140,9 @@ cdef class FolderFeed(BlockFeed):
         largest = np.concatenate([[0], np.cumsum(np.sort(rooms)[::-1])])
         if half:
             self.half_bytes = largest[half]
-            self.arena_bytes = largest[half] + largest[slots - half] + SLACK
+            self.arena_bytes = largest[half] + largest[slots - half] + _arena.SLACK
         else:
-            self.arena_bytes = largest[slots] + SLACK
+            self.arena_bytes = largest[slots] + _arena.SLACK
         self.root = blocks.root
         self.pool, self.start, self.length, self.folder = blocks.file_names
         self.folder_pool, self.folder_start = blocks.folder_names

@@ -1,7 +1,10 @@
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from dts.storage.arena import Arena
 
+@disjoint_base
 class BlockFeed:
     arena: Arena | None
     slots: int

@@ -25,7 +25,7 @@ import os
 import numpy as np
 
 from dts.errors import ClosedError
-from dts.storage.arena import SLACK, arena_bytes
+from dts.storage import arena as _arena
 
 
 cdef int check(block_feed *feed, block_entry *block, dts_error *error) noexcept nogil:
@@ -202,7 +202,7 @@ cdef class BlockFeed:
     def __init__(self, file, int64_t slots, int64_t threads, int64_t half=0):
         cdef block_feed *feed = &self.feed
         self.tables(file.block_starts, file.block_counts, slots, threads)
-        self.arena_bytes = arena_bytes(slots)
+        self.arena_bytes = _arena.arena_bytes(slots)
         self.half_bytes = half * DTS_BLOCK_BYTES
         feed.load = load
         cdef const int64_t[::1] volume = np.ascontiguousarray(file.block_volume, dtype=np.int64)
@@ -231,7 +231,7 @@ cdef class BlockFeed:
         if self.closed:
             raise ClosedError("the reader is closed")
         if self.arena is None:
-            self.arena = Arena(self.slots, self.arena_bytes - SLACK)
+            self.arena = Arena(self.slots, self.arena_bytes - _arena.SLACK)
         while self.started < self.feed.n_threads:
             self.feed.threads[self.started].feed = &self.feed
             self.feed.threads[self.started].index = self.started

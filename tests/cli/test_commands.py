@@ -56,6 +56,7 @@ def rename_samples(path, names):
         (),
         ("nonsense",),
         ("export", "a", "b"),
+        ("export", "a", "b", "--dataset", "imagenet", "--split", "train"),
         ("export", "a", "b", "--dataset", "folder", "--split", "test", "--level", "0"),
         ("export", "a", "b", "--dataset", "folder", "--split", "val", "--level", "4"),
         ("export", "a", "b", *FOLDER, "--min-blocks", "0"),
@@ -225,11 +226,15 @@ def test_plain_files_have_no_extension(packed):
 
 
 @pytest.mark.parametrize("dataset", ["mnist", "cifar10", "cifar100"])
-def test_export_of_what_does_not_exist_yet_says_so(run, tmp_path, dataset):
-    words = ("--dataset", dataset, "--split", "train", "--level", 0)
+def test_export_of_small_arrays_needs_no_level(run, tmp_path, dataset):
+    words = ("--dataset", dataset, "--split", "train")
     code, _, err = run("export", tmp_path, tmp_path / "x.dts", *words)
     assert code == 1
-    assert "does not exist yet" in one_line(err)
+    assert "train set there" in one_line(err)
+    code, _, err = run("export", tmp_path, tmp_path / "x.dts", *words, "--level", 2)
+    assert code == 1
+    assert f"level has no meaning for {dataset}" in one_line(err)
+    assert list(tmp_path.iterdir()) == []
 
 
 # info

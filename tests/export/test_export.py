@@ -200,7 +200,7 @@ def test_wrong_settings(photos, tmp_path, setting):
 
 def test_data_sets_by_name(photos, tmp_path):
     assert export_dataset("Folder", photos, tmp_path).header.num_samples == 30
-    with pytest.raises(NotImplementedError, match="cifar10"):
+    with pytest.raises(ExportError, match="no CIFAR-10 train set"):
         export_dataset("CIFAR-10", photos, tmp_path)
     with pytest.raises(ConfigError, match="none of"):
         export_dataset("coco", photos, tmp_path)

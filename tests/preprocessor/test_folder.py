@@ -17,9 +17,10 @@ from dts import (
     RandomResizedCrop,
     Resize,
 )
+from dts.datasets.listing import list_pictures
 from dts.export import export_folder
 from dts.format import DtsFile
-from dts.loaders import FolderLoader
+from dts.loaders import DtsLoader
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def pictures(pre, epoch=0):
 
 
 def test_same_bytes_and_labels_as_a_packed_file(tree, packed):
-    with DtsFile(packed) as file, FolderLoader().configure(tree / "train") as loader:
+    with DtsFile(packed) as file, DtsLoader().configure(tree / "train", raw="folder") as loader:
         wanted = sorted((bytes(data), int(label)) for data, label in (file[i] for i in range(41)))
         assert loader.begin_epoch(0) == 41
         got = []
@@ -224,14 +225,30 @@ def test_a_picture_that_is_no_jpeg_is_an_error_by_name(tmp_path):
         list(pre.train(0))
 
 
-def test_labels_and_folders(tree):
-    with FolderLoader() as loader:
-        with pytest.raises(ConfigError, match="configure"):
-            _ = loader.class_names
-        loader.configure(tree / "train", tree / "val", mode="FULLY", preprocess_workers=2)
-        assert loader.label_to_folder == {0: "class_0", 1: "class_1", 2: "class_2"}
+def test_the_low_level_loader(tree, packed):
+    names = ["class_0", "class_1", "class_2"]
+    with DtsLoader() as loader:
+        assert loader.class_names is None
+        assert loader.label_to_folder == {}
+        loader.configure(
+            tree / "train", tree / "val", raw="folder", mode="FULLY", preprocess_workers=2
+        )
+        assert loader.class_names == names
+        assert loader.label_to_folder == dict(enumerate(names))
         assert loader.folder_to_label == {"class_0": 0, "class_1": 1, "class_2": 2}
         assert loader.begin_epoch(0, is_train=False) == 8
-        ids = [loader.get_next_sample(k % 2)[2] for k in range(8)]
-        assert ids == list(range(8))
-        assert loader.memory_bytes > 0
+        assert [loader.get_next_sample(k % 2)[2] for k in range(8)] == list(range(8))
+        assert 0 < loader.memory_bytes < 2_000_000
+    with DtsLoader().configure(packed) as loader:
+        assert loader.folder_to_label == {"class_0": 0, "class_1": 1, "class_2": 2}
+
+
+def test_the_low_level_loader_takes_a_listing(tree):
+    listing = list_pictures(tree / "train").by_class()
+    with DtsLoader().configure(listing, raw="folder", mode="PARTIAL") as loader:
+        assert loader.begin_epoch(0) == 41
+    with pytest.raises(ConfigError, match="Listing"):
+        DtsLoader().configure(listing)
+    other = list_pictures(tree / "val")
+    with pytest.raises(ConfigError, match="different classes"):
+        DtsLoader().configure(listing, other, raw="folder")

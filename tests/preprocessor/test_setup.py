@@ -131,12 +131,8 @@ def test_wrong_values_fail_in_commit(blocks, setup_of, method, arguments):
 
 
 NOT_YET = [
-    ("dataset", ("mnist", "x")),
-    ("dataset", ("CIFAR-10", "x")),
-    ("dataset", ("cifar_100", "x")),
     ("cpu_binding", (True,)),
     ("distributed", (0, 2)),
-    ("download", (True,)),
     ("sdmp_factor", (2,)),
     ("using_cpvs", (True,)),
 ]
