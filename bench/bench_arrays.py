@@ -1,8 +1,8 @@
 """How fast sets of small arrays come: an epoch of 50,000 pictures, against a loop in numpy.
 
-Run: ``python bench/bench_arrays.py [--rounds 5] [--workers 2]``. The loop does the same work as the
-Preprocessor: a permutation, flips of half the pictures, normalisation to float32, batches of 128.
-All figures are of one interleaved run; compare the ratios, not the figures.
+Run: ``python bench/bench_arrays.py [--rounds 5] [--workers 2]``. The loop does the same work as
+the Preprocessor: a permutation, flips of half the pictures, normalisation to float32, batches of
+128. All figures are of one interleaved run; compare the ratios, not the figures.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def numpy_epoch(pictures, labels, epoch):
         flip = rng.random(len(ids)) < 0.5
         batch[flip] = batch[flip][:, :, ::-1]
         images = batch * scale - bias
-        seen += len(images) + len(labels[ids]) * 0
+        seen += min(len(images), len(labels[ids]))
     return seen
 
 

@@ -13,7 +13,7 @@ from dts.datasets.download import download
 from dts.errors import ConfigError, CorruptError, FormatError
 from dts.format import DtsFile, read_header
 from dts.format.layout import file_name
-from dts.loaders import ArrayReader, read_file, read_raw
+from dts.loaders import ArrayReader, read_array_file, read_raw_arrays
 from dts.sources import Source
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class RawArraySource(ArraySource):
         self.file_bytes = raw.file_bytes
 
     def reader(self, **settings: Any) -> ArrayReader:
-        return read_raw(self.raw, **settings)
+        return read_raw_arrays(self.raw, **settings)
 
     def damaged(self) -> NDArray[np.uint8] | None:
         """Original files have no checksums, but for .gz, where reading compares them anyway."""
@@ -74,7 +74,7 @@ class ArrayFile(ArraySource):
         self.file_bytes = os.path.getsize(path)
 
     def reader(self, **settings: Any) -> ArrayReader:
-        return read_file(self.file, **settings)
+        return read_array_file(self.file, **settings)
 
     def damaged(self) -> NDArray[np.uint8] | None:
         """Compare the checksum of the file, which is the only one it has."""

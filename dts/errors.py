@@ -12,7 +12,7 @@ class ConfigError(DtsError, ValueError):
 
 
 class FormatError(DtsError, ValueError):
-    """Not a valid .dts file."""
+    """Not a valid .dts file, or not a valid original file of a data set."""
 
 
 class ExportError(DtsError):

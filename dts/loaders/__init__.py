@@ -1,7 +1,7 @@
 """Samples of .dts files and of folders, in a reproducible order, without a copy."""
 
 from dts.loaders.array_reader import ArrayReader
-from dts.loaders.arrays import read_file, read_raw
+from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.folder_reader import FolderReader
@@ -21,6 +21,6 @@ __all__ = [
     "choose_mode",
     "default_threads",
     "epoch_order",
-    "read_file",
-    "read_raw",
+    "read_array_file",
+    "read_raw_arrays",
 ]

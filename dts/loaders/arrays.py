@@ -11,7 +11,7 @@ from dts.loaders.array_reader import ArrayReader
 _SETTINGS = ("split", "order", "num_workers", "seed", "bad")
 
 
-def read_raw(raw: RawArrays, **settings: Any) -> ArrayReader:
+def read_raw_arrays(raw: RawArrays, **settings: Any) -> ArrayReader:
     """Read a split in its original files.
 
     Parameters
@@ -38,8 +38,8 @@ def read_raw(raw: RawArrays, **settings: Any) -> ArrayReader:
     )
 
 
-def read_file(file: DtsFile, **settings: Any) -> ArrayReader:
-    """Read an open .dts file of plain arrays; as `read_raw`.
+def read_array_file(file: DtsFile, **settings: Any) -> ArrayReader:
+    """Read an open .dts file of plain arrays; as `read_raw_arrays`.
 
     Raises
     ------

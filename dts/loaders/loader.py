@@ -12,7 +12,7 @@ from dts.datasets.listing import Listing
 from dts.errors import ClosedError, ConfigError
 from dts.format import DtsFile
 from dts.loaders.array_reader import ArrayReader
-from dts.loaders.arrays import read_file, read_raw
+from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
 from dts.loaders.folder_blocks import FolderBlocks
@@ -259,7 +259,9 @@ def _reader(source: DtsFile | RawArrays | Listing, **settings: Any) -> BlockRead
     if isinstance(source, Listing):
         return FolderReader(source, **settings)
     if isinstance(source, RawArrays):
-        return read_raw(source, **settings)
+        return read_raw_arrays(source, **settings)
     return (
-        read_file(source, **settings) if source.level is None else BlockReader(source, **settings)
+        read_array_file(source, **settings)
+        if source.level is None
+        else BlockReader(source, **settings)
     )

@@ -18,7 +18,7 @@ from dts.datasets.catalog import ARRAY_SETS
 from dts.errors import ClosedError, ConfigError, CorruptError, DtsError, FormatError
 from dts.export import export_dataset
 from dts.format import DtsFile
-from dts.loaders import ArrayReader, DtsLoader, epoch_order, read_file, read_raw
+from dts.loaders import ArrayReader, DtsLoader, epoch_order, read_array_file, read_raw_arrays
 
 OK, END, CLOSED, BAD_CRC, INTERNAL = 0, 1, 2, 7, 10
 SIZE = 12
@@ -306,7 +306,7 @@ def test_raw_and_dts_agree(both, drain, split):
     raw = ARRAY_SETS[name].open(root, split)
     settings = {"split": split, "seed": 6, "num_workers": 3, "mode": "PARTIAL", "window": 2}
     with DtsFile(packed[split]) as file:
-        readers = [read_raw(raw, **settings), read_file(file, **settings)]
+        readers = [read_raw_arrays(raw, **settings), read_array_file(file, **settings)]
     got = []
     for reader in readers:
         assert reader.mode == "FULLY"
@@ -358,11 +358,11 @@ def test_damaged_files(tmp_path, both, make_set):
     ):
         path.write_bytes(change(data))
         with DtsFile(path) as file, pytest.raises(CorruptError, match=reason) as error:
-            read_file(file)
+            read_array_file(file)
         assert str(error.value).startswith(str(path))
     blocks = make_set([2, 1]).paths[0]
     with DtsFile(blocks) as file, pytest.raises(FormatError, match="blocks of pictures"):
-        read_file(file)
+        read_array_file(file)
 
 
 def test_files_of_the_reference_serve_too(tmp_path):
@@ -376,6 +376,6 @@ def test_files_of_the_reference_serve_too(tmp_path):
     struct.pack_into("<QI", data, 84, body, body)
     path.write_bytes(data)
     with DtsFile(path) as file:
-        reader = read_file(file, order="sequential")
+        reader = read_array_file(file, order="sequential")
     reader.begin_epoch(0)
     assert bytes(reader.get_next_sample()[1]) == sets["train"][0][0].tobytes()
