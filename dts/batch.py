@@ -18,7 +18,7 @@ class Batch:
     labels : ndarray of shape (n,)
         int32 or int64.
     ids : ndarray of shape (n,), int64
-        Position of each sample in the .dts file(s), block by block.
+        Position of each sample in the .dts file(s), block by block, or in the listing of a folder.
     epoch, index : int
         Which epoch, and number of the batch in it.
     """

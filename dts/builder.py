@@ -106,11 +106,13 @@ class Setup:
         name : str
             ``imagenet``, ``folder``, ``mnist``, ``cifar10`` or ``cifar100``, in any case.
         path : path
-            A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file.
+            A directory with files of standard names (``folder_train_lv3.dts``), or one .dts file;
+            or a folder that holds ``train`` and ``val``, each with one folder a class; or the
+            folder of class folders itself, which is the training set then.
             For MNIST and CIFAR also the directory of the original files. docs/datasets.md has
             all names.
         val_path : path, optional
-            The validation file, or the directory that holds it.
+            The validation file or class folders, or what holds them.
         """
         val = None if val_path is None else _path("dataset", val_path)
         self._dataset = (_text("dataset", name), _path("dataset", path), val)
@@ -324,6 +326,8 @@ class Setup:
         if self._batch_size is None:
             raise ConfigError("batch_size: say how many samples a batch has")
         _within("using_dts_format", self._level, 0, 3, optional=True)
+        if self._dts_format is False and self._level is not None:
+            raise ConfigError("using_dts_format: only .dts files have a level")
         _within("shuffle_window", self._window, 1, 1 << 30)
         _within("load_workers", self._load_workers, 0, 1024)
         _within("preprocess_workers", self._preprocess_workers, 0, 4096)
@@ -354,13 +358,11 @@ class Setup:
                 raise ConfigError("val_transforms: RandomErasing has no place in validation")
 
     def _check_missing_features(self):
-        arrays = self._name() in ARRAY_SETS
         missing = {
             "sdmp_factor": self._sdmp != 1,
             "using_cpvs": self._cpvs,
             "cpu_binding": self._cpu_binding,
             "distributed": self._distributed != (0, 1),
-            "using_dts_format(False)": self._dts_format is False and not arrays,
         }
         for method, asked in missing.items():
             if asked:

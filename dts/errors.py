@@ -121,8 +121,12 @@ def from_status(
         return cls(reason, path=path, block=block, sample=sample, id=id, name=name)
     if cls is OSError:
         where = "".join(
-            f", {k} {v}" for k, v in (("block", block), ("sample", sample)) if v is not None
+            f", {k} {v}"
+            for k, v in (("block", block), ("sample", sample), ("id", id))
+            if v is not None
         )
         text = os.strerror(os_errno) if os_errno else reason
-        return OSError(os_errno, f"{text}{where} ({reason})", path)
+        error = OSError(os_errno, f"{text}{where} ({reason})", path)
+        error.id, error.name = id, name  # type: ignore[attr-defined]
+        return error
     return cls(reason if path is None else f"{path}: {reason}")

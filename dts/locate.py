@@ -63,6 +63,36 @@ def find_files(
     return found.get("train"), found.get("val")
 
 
+def is_folder(
+    name: str,
+    path: str | os.PathLike[str],
+    val_path: str | os.PathLike[str] | None,
+    dts_format: bool | None,
+) -> bool:
+    """Whether class folders are meant rather than .dts files.
+
+    Parameters
+    ----------
+    name, path, val_path
+        As in `find_files`.
+    dts_format : bool or None
+        What was asked for; None: what is there, .dts files first.
+    """
+    if dts_format is not None:
+        return not dts_format
+    places = [Path(p) for p in (path, val_path) if p is not None]
+    if not all(place.is_dir() for place in places):
+        return False
+    pattern = _pattern(name)
+    return not any(
+        pattern.fullmatch(entry.name) for place in places for entry in place.iterdir()
+    ) and any(entry.is_dir() and not entry.name.startswith(".") for entry in places[0].iterdir())
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(name)}_(train|val)_lv([0-3])(_vol000)?\.dts")
+
+
 def _split_of(path: Path, level: int | None) -> str:
     header = read_header(path)
     if level is not None and header.compress_level != level:
@@ -76,7 +106,7 @@ def _split_of(path: Path, level: int | None) -> str:
 def _in_directory(
     name: str, directory: Path, splits: tuple[str, ...], level: int | None
 ) -> dict[str, Path]:
-    pattern = re.compile(rf"{re.escape(name)}_(train|val)_lv([0-3])(_vol000)?\.dts")
+    pattern = _pattern(name)
     there: dict[str, dict[int, Path]] = {split: {} for split in _SPLITS}
     for entry in sorted(directory.iterdir()):
         match = pattern.fullmatch(entry.name)

@@ -100,7 +100,7 @@ class Preprocessor:
         if split not in ("train", "val"):
             raise ValueError(f"a split is 'train' or 'val', not {split!r}")
         if split not in self._splits:
-            other = next(iter(self._splits.values())).source.paths[0]
+            other = next(iter(self._splits.values())).source.place
             name = "training" if split == "train" else "validation"
             raise ConfigError(f"dataset: there is no {name} set (only {other})")
         return self._splits[split]

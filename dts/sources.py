@@ -13,7 +13,7 @@ from dts.decode import header as picture_header
 from dts.errors import ConfigError, CorruptError
 from dts.format import DtsFile
 from dts.loaders import BlockReader
-from dts.locate import find_files
+from dts.locate import find_files, is_folder
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -26,8 +26,10 @@ class Source(ABC):
 
     Attributes
     ----------
-    paths : list of str
+    paths : sequence of str
         The files, for messages; a sample's `volume` counts in this list.
+    place : str
+        One path that stands for all of them.
     names : sequence of str or None
         Names of the samples by id.
     class_names : list of str or None
@@ -40,7 +42,8 @@ class Source(ABC):
         Pixels of the largest picture, 0 where nobody knows.
     """
 
-    paths: list[str]
+    paths: Sequence[str]
+    place: str
     names: Sequence[str] | None
     class_names: list[str] | None
     array_shape: tuple[int, int, int] | None = None
@@ -90,6 +93,7 @@ class PictureFile(Source):
         try:
             self._check(split)
             self.paths = list(file.paths)
+            self.place = file.paths[0]
             self.names = file.names
             self.class_names = file.class_names
             self.file_bytes = sum(h.total_bytes for h in file.headers)
@@ -153,6 +157,10 @@ def open_sources(setup: "Setup") -> dict[str, Source]:
     if setup._download:
         say_what_to_fetch(setup._name(), setup._dataset[1])
     _, where, val_where = setup._dataset
+    if is_folder(setup._name(), where, val_where, setup._dts_format):
+        from dts.folder_source import open_folders
+
+        return dict(open_folders(setup._name(), where, val_where))
     paths = find_files(setup._name(), where, val_where, setup._level)
     sources: dict[str, Source] = {}
     try:

@@ -28,7 +28,7 @@ BELOW = {
     "kernels": frozenset(),
     "rng": frozenset(),
     "format": BASE,
-    "datasets": BASE,
+    "datasets": BASE | {"rng"},
     "decode": BASE,
     "storage": BASE | {"format"},
     "transforms": BASE | {"kernels", "rng"},

@@ -6,7 +6,7 @@ import contextlib
 import os
 import unicodedata
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,28 @@ class Listing:
     report: ScanReport
     _names: _Names = field(repr=False)
 
+    @classmethod
+    def of_names(
+        cls,
+        root: bytes,
+        classes: tuple[bytes, ...],
+        labels: NDArray[np.int32],
+        sizes: NDArray[np.int64],
+        pool: bytes,
+        start: NDArray[np.int64],
+        length: NDArray[np.uint16],
+    ) -> Listing:
+        """Make a listing of files that are known already: names below their class folders."""
+        report = ScanReport(
+            root=os.fsdecode(root),
+            dataset="folder",
+            classes=tuple(map(os.fsdecode, classes)),
+            counts=np.bincount(labels, minlength=len(classes)),
+            num_bytes=int(sizes.sum()),
+        )
+        names = _Names(list(classes), bytearray(pool), labels, start, length)
+        return cls(root, classes, labels, sizes, report, names)
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -69,6 +91,16 @@ class Listing:
         """Path of sample i."""
         return os.path.join(self.root, self._names[i])
 
+    def by_class(self) -> Listing:
+        """Return the same samples in the order of their classes, then as they are."""
+        return self.select(np.argsort(self.labels, kind="stable"))
+
+    def files(self) -> Files:
+        """Return the names of all files as flat arrays, for code below Python."""
+        n = self._names
+        pool = np.frombuffer(n.pool, np.uint8)
+        return Files(tuple(n.folders), n.folder, pool, n.start, n.length)
+
     def select(self, index: NDArray) -> Listing:
         """Return the samples an index or mask array picks, with the same classes and report."""
         return replace(
@@ -77,6 +109,28 @@ class Listing:
             sizes=self.sizes[index],
             _names=self._names.select(index),
         )
+
+
+class Files(NamedTuple):
+    """Where the names of files lie.
+
+    Attributes
+    ----------
+    folders : tuple of bytes
+        Folders below the root; the root is the empty path.
+    folder : int32 array of shape (n,)
+        Which of them each file is in.
+    pool : uint8 array
+        All file names, of files that were left out too.
+    start, length : int64 array, uint16 array, of shape (n,)
+        Where in the pool the name of each file is.
+    """
+
+    folders: tuple[bytes, ...]
+    folder: NDArray[np.int32]
+    pool: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    length: NDArray[np.uint16]
 
 
 @dataclass(frozen=True)

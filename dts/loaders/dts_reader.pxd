@@ -25,4 +25,5 @@ cdef class BlockReader:
     cdef object __weakref__
     cdef int alive(self) except -1
     cdef rest(self)
+    cdef BlockFeed make_feed(self, int64_t slots, int64_t threads)
     cdef exception(self, dts_error *error)

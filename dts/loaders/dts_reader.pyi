@@ -1,11 +1,12 @@
 from types import TracebackType
-from typing import Any, Self, final
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
+from typing_extensions import disjoint_base
 
 from dts.storage.reader import BlockFeed
 
-@final
+@disjoint_base
 class BlockReader:
     feed: BlockFeed
     split: str

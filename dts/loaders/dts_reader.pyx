@@ -22,7 +22,6 @@ import numpy as np
 
 from dts.errors import ClosedError, ConfigError, DtsError, from_status
 from dts.loaders.order import check_blocks
-from dts.storage.arena import arena_bytes
 
 cdef enum:
     SIGNAL_MS = 100  # how long a wait may keep Ctrl-C waiting
@@ -129,10 +128,11 @@ cdef class BlockReader:
             else:
                 self.core.half = -(-slots // self.core.plan.n_windows)
                 slots = min(slots, 2 * self.core.half)
-        self.feed = BlockFeed(file, slots, load_workers)
+        self.feed = self.make_feed(slots, load_workers)
+        self.core.half_bytes = self.feed.half_bytes
         self.core.feed = &self.feed.feed
         self.memory_bytes = (
-            arena_bytes(slots) + self.feed.memory_bytes + plan_bytes(&self.core.plan)
+            self.feed.arena_bytes + self.feed.memory_bytes + plan_bytes(&self.core.plan)
             + (num_workers + 1) * sizeof(worker_state) + (0 if bad is None else len(self.bad)))
         self.interface.self = &self.core
         self.interface.sample_at = core_sample_at
@@ -146,6 +146,9 @@ cdef class BlockReader:
     @property
     def address(self):
         return <uintptr_t>&self.interface
+
+    cdef BlockFeed make_feed(self, int64_t slots, int64_t threads):
+        return BlockFeed(self.file, slots, threads, self.core.half)
 
     cdef int alive(self) except -1:
         if self.feed is None or self.closed:

@@ -1,17 +1,22 @@
 """DtsLoader: the DataLoader contract over the files of a set, for direct use from Python."""
 
 import os
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from dts.datasets.arrays import RawArrays
 from dts.datasets.catalog import ARRAY_SETS
+from dts.datasets.folders import list_splits
+from dts.datasets.listing import Listing
 from dts.errors import ClosedError, ConfigError
 from dts.format import DtsFile
 from dts.loaders.array_reader import ArrayReader
 from dts.loaders.arrays import read_array_file, read_raw_arrays
 from dts.loaders.cpus import default_threads
 from dts.loaders.dts_reader import BlockReader
+from dts.loaders.folder_blocks import FolderBlocks
+from dts.loaders.folder_reader import FolderReader
 from dts.loaders.memory import check_fits, choose_mode
 from dts.storage.arena import arena_bytes
 
@@ -31,12 +36,13 @@ class DtsLoader:
         self._readers: dict[bool, BlockReader | ArrayReader] = {}
         self._running: BlockReader | ArrayReader | None = None
         self._closed = False
+        self._classes: list[str] | None = None
         self.mode: str | None = None
 
     def configure(
         self,
-        train_path: str | os.PathLike[str] | None = None,
-        val_path: str | os.PathLike[str] | None = None,
+        train_path: str | os.PathLike[str] | Listing | None = None,
+        val_path: str | os.PathLike[str] | Listing | None = None,
         *,
         load_workers: int | None = None,
         preprocess_workers: int = 1,
@@ -46,14 +52,15 @@ class DtsLoader:
         shuffle_val: bool = False,
         window: int = 32,
         seed: int = 0,
-        raw: Literal["mnist", "cifar10", "cifar100"] | None = None,
+        raw: Literal["folder", "imagenet", "mnist", "cifar10", "cifar100"] | None = None,
     ) -> Self:
         """Open the files and check all settings. No thread runs and no block is read yet.
 
         Parameters
         ----------
         train_path, val_path : path, optional
-            .dts files; at least one. With `raw`, folders of original files.
+            .dts files; at least one. With `raw`, folders of original files; for "folder" and
+            "imagenet", folders of class folders, or the Listing of one.
         load_workers : int, optional
             IO threads of each file; by default the CPUs allowed, at most 4.
         preprocess_workers : int
@@ -67,9 +74,10 @@ class DtsLoader:
             Blocks in a window of a shuffled epoch.
         seed : int
             Taken mod 2^64.
-        raw : {"mnist", "cifar10", "cifar100"}, optional
-            Read the original files of this set. These sets, as .dts files too, are always FULLY,
-            and read here.
+        raw : {"folder", "imagenet", "mnist", "cifar10", "cifar100"}, optional
+            Read the original files of this set. MNIST and CIFAR, as .dts files too, are always
+            FULLY, and read here. Folders are listed here, by `list_pictures`; the classes of the
+            training set hold for both.
 
         Raises
         ------
@@ -87,14 +95,10 @@ class DtsLoader:
             raise ConfigError(f"mode is AUTO, FULLY or PARTIAL, not {mode!r}")
         shuffled = {True: shuffle_train, False: shuffle_val}
         try:
-            opened = {
-                train: self._open(path, train, raw)
-                for train, path in paths.items()
-                if path is not None
-            }
-            arrays = not any(
-                isinstance(o, DtsFile) and o.level is not None for o in opened.values()
+            opened = self._open_all(
+                {train: path for train, path in paths.items() if path is not None}, raw
             )
+            arrays = not any(map(_holds_pictures, opened.values()))
             if order is None:
                 order = "global" if mode == "FULLY" or arrays else "window"
             needed = sum(_memory(source) for source in opened.values())
@@ -120,6 +124,21 @@ class DtsLoader:
             raise
         return self
 
+    def _open_all(
+        self, paths: Mapping[bool, str | os.PathLike[str] | Listing], raw: str | None
+    ) -> Mapping[bool, DtsFile | RawArrays | Listing]:
+        if raw in ("folder", "imagenet"):
+            named = {"train" if train else "val": path for train, path in paths.items()}
+            listings = list_splits(named, dataset=raw)
+            self._classes = [os.fsdecode(c) for c in next(iter(listings.values())).classes]
+            return {split == "train": listing for split, listing in listings.items()}
+        opened = {}
+        for train, path in paths.items():
+            if isinstance(path, Listing):
+                raise ConfigError("a Listing belongs to raw='folder' or raw='imagenet'")
+            opened[train] = self._open(path, train, raw)
+        return opened
+
     def _open(
         self, path: str | os.PathLike[str], train: bool, raw: str | None
     ) -> DtsFile | RawArrays:
@@ -127,7 +146,8 @@ class DtsLoader:
             file = self._files[train] = DtsFile(path)
             return file
         if raw not in ARRAY_SETS:
-            raise ConfigError(f"raw is one of {', '.join(ARRAY_SETS)}; not {raw!r}")
+            known = ", ".join(("folder", "imagenet", *ARRAY_SETS))
+            raise ConfigError(f"raw is one of {known}; not {raw!r}")
         split = "train" if train else "val"
         found = ARRAY_SETS[raw].open(path, split)
         if found is None:
@@ -138,6 +158,28 @@ class DtsLoader:
     def memory_bytes(self) -> int:
         """Memory of all arenas and tables, known after configure()."""
         return sum(reader.memory_bytes for reader in self._readers.values())
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """Names of the classes, by label; None where nobody knows them.
+
+        Bytes that are not UTF-8 come as surrogate escapes.
+        """
+        if self._classes is None:
+            for file in self._files.values():
+                if file.class_names is not None:
+                    return list(file.class_names)
+        return self._classes
+
+    @property
+    def label_to_folder(self) -> dict[int, str]:
+        """Name of the class folder of each label; empty where there are no names."""
+        return dict(enumerate(self.class_names or ()))
+
+    @property
+    def folder_to_label(self) -> dict[str, int]:
+        """Label of each class folder; empty where there are no names."""
+        return {name: label for label, name in self.label_to_folder.items()}
 
     def begin_epoch(self, epoch: int, is_train: bool = True) -> int:
         """Start an epoch; one that is running ends. Returns its number of samples.
@@ -196,7 +238,15 @@ class DtsLoader:
         self.close()
 
 
-def _memory(source: DtsFile | RawArrays) -> int:
+def _holds_pictures(source: DtsFile | RawArrays | Listing) -> bool:
+    return isinstance(source, Listing) or (
+        isinstance(source, DtsFile) and source.level is not None
+    )
+
+
+def _memory(source: DtsFile | RawArrays | Listing) -> int:
+    if isinstance(source, Listing):
+        return int(FolderBlocks(source, spread=False).rooms.sum())
     if isinstance(source, RawArrays):
         return len(source) * source.set.sample_bytes
     if source.level is None:
@@ -205,7 +255,9 @@ def _memory(source: DtsFile | RawArrays) -> int:
     return arena_bytes(len(source.block_counts))
 
 
-def _reader(source: DtsFile | RawArrays, **settings: Any) -> BlockReader | ArrayReader:
+def _reader(source: DtsFile | RawArrays | Listing, **settings: Any) -> BlockReader | ArrayReader:
+    if isinstance(source, Listing):
+        return FolderReader(source, **settings)
     if isinstance(source, RawArrays):
         return read_raw_arrays(source, **settings)
     if source.level is None:

@@ -12,16 +12,17 @@ all of those in turn. What is lost depends on the file alone, so candidates do n
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
-from dts.format.block cimport (DTS_BLOCK_BYTES, dts_block_label, dts_block_offset,
-                               dts_block_size)
+from dts.format.block cimport dts_block_label, dts_block_offset, dts_block_size
 from dts.loaders.order cimport (INDEX_BITS, INDEX_MASK, ORDER_GLOBAL, epoch_plan, find_window,
                                 plan_epoch)
 from dts.rng.philox cimport (DTS_KIND_REPLACE, dts_random_int, dts_stream, dts_stream_next,
                              dts_stream_open)
 from dts.sample cimport dts_sample
-from dts.status cimport (DTS_BAD_CRC, DTS_CLOSED, DTS_END, DTS_INTERNAL, DTS_OK, DTS_TRUNCATED,
-                         dts_error, dts_error_clear, dts_error_set)
-from dts.storage.reader cimport (block_entry, block_feed, feed_allow, feed_explain, feed_wait)
+from dts.status cimport (DTS_BAD_CRC, DTS_BAD_IMAGE, DTS_CLOSED, DTS_END, DTS_INTERNAL, DTS_OK,
+                         DTS_TOO_LARGE, DTS_TRUNCATED, dts_error, dts_error_clear,
+                         dts_error_set)
+from dts.storage.reader cimport (block_entry, block_feed, block_room, feed_allow, feed_explain,
+                                 feed_wait, picture_id)
 from dts.threads cimport dts_load_acq, dts_mutex_lock, dts_mutex_unlock
 
 cdef enum:
@@ -64,7 +65,7 @@ cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
     cdef epoch_plan *plan = &core.plan
     cdef block_entry *block
     cdef worker_state *worker
-    cdef int64_t w, i, slot, length
+    cdef int64_t w, i, at = 0, length
     core.epoch = epoch
     core.floor = 0
     plan_epoch(plan, <const char *>&feed.blocks[0].count, sizeof(block_entry), epoch)
@@ -72,14 +73,17 @@ cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
         block = &feed.blocks[i]
         if core.half:
             block.state = 0
-        elif not block.state or block.status != DTS_OK:
-            block.state = 0  # new, or lost: tried again in every epoch
-            block.data = arena + i * DTS_BLOCK_BYTES
+            continue
+        if not block.state or block.status != DTS_OK or block.os_errno:
+            block.state = 0  # new, or lost in whole or part: tried again in every epoch
+        block.data = arena + at
+        at += block_room(feed, i)
     if core.half:
         for w in range(plan.n_windows):
+            at = (w & 1) * core.half_bytes
             for i in range(plan.window_block[w], plan.window_block[w + 1]):
-                slot = (w & 1) * core.half + i - plan.window_block[w]
-                feed.blocks[plan.blocks[i]].data = arena + slot * DTS_BLOCK_BYTES
+                feed.blocks[plan.blocks[i]].data = arena + at
+                at += block_room(feed, plan.blocks[i])
     for i in range(core.n_workers):
         worker = &core.workers[i]
         worker.low = 0
@@ -104,6 +108,22 @@ cdef int failed(dts_sample *sample, int64_t position, dts_error *error) noexcept
     return error.status
 
 
+cdef int lost_file(int status, int os_errno, dts_error *error) noexcept nogil:
+    """Say why a file is not in its block: see dts.storage.folder_feed."""
+    cdef const char *reason = "cannot read this file"
+    dts_error_clear(error)
+    if status == DTS_TRUNCATED:
+        reason = "the file is shorter than when it was listed"
+    elif status == DTS_BAD_CRC:
+        reason = "the file is longer than when it was listed"
+    elif status == DTS_BAD_IMAGE:
+        reason = "the file is empty"
+    elif status == DTS_TOO_LARGE:
+        reason = "files over 256 MiB are not read"
+    error.os_errno = os_errno
+    return dts_error_set(error, status, reason)
+
+
 cdef int serve(reader_core *core, int64_t number, int32_t index, int64_t position,
                dts_sample *out, dts_error *error) noexcept nogil:
     """Picture `index` of a block that has arrived."""
@@ -111,19 +131,26 @@ cdef int serve(reader_core *core, int64_t number, int32_t index, int64_t positio
     cdef int64_t offset
     cdef uint32_t n = <uint32_t>block.count
     out.data = NULL
-    out.id = block.first_id + index
+    out.id = picture_id(core.feed, block, index)
     out.size = 0
     out.label = -1
     out.volume = block.volume
     out.block = block.number
     out.index = index
+    if core.feed.files != NULL:  # a sample is a file: block and index would tell nobody anything
+        out.volume = <int32_t>out.id
+        out.block = out.index = -1
     if block.status != DTS_OK:
         dts_error_clear(error)
         feed_explain(core.feed, number, error)
         return failed(out, position, error)
     offset = dts_block_offset(block.data, n, <uint32_t>index)
     out.size = dts_block_size(block.data, n, <uint32_t>index)
-    if offset + <int64_t>out.size > block.got:
+    if offset == 0:
+        lost_file(<int>out.size, <int>dts_block_label(block.data, n, <uint32_t>index), error)
+        out.size = 0
+        return failed(out, position, error)
+    if core.feed.files == NULL and offset + <int64_t>out.size > block.got:
         dts_error_clear(error)
         dts_error_set(error, DTS_TRUNCATED, "the file ends within this sample or before it")
         return failed(out, position, error)
@@ -261,7 +288,7 @@ cdef int from_same_block(reader_core *core, int64_t block, int64_t id, int64_t a
     else:
         k = dts_random_int(word_of(core, id, DRAWS), others)
         k = <uint32_t>((k + attempt - DRAWS) % others)
-    index[0] = <int32_t>k + (entry.first_id + <int32_t>k >= id)
+    index[0] = <int32_t>k + (picture_id(core.feed, entry, k) >= id)
     return DTS_OK
 
 

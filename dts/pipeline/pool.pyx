@@ -212,7 +212,7 @@ cdef class SplitPipeline:
     cdef readonly object reader
     cdef readonly object config
     cdef Chain chain
-    cdef list paths
+    cdef object paths
     cdef object names
     cdef TransferStation station
     cdef readonly bint closed
@@ -228,7 +228,7 @@ cdef class SplitPipeline:
         self.config = config
         self.chain = chain
         self.finished = -1
-        self.paths = list(paths)
+        self.paths = paths
         self.names = names
         self.station = TransferStation(
             config.batch_size, config.sample_shape, config.dtype, config.label_dtype,

@@ -25,6 +25,9 @@ cdef class Arena:
     ----------
     blocks : int
         How many, at least 1.
+    nbytes : int, optional
+        What they take together, where they differ in size: where each one starts is then the
+        caller's.
 
     Raises
     ------
@@ -32,14 +35,14 @@ cdef class Arena:
         When the system refuses so much address space.
     """
 
-    def __init__(self, int64_t blocks):
+    def __init__(self, int64_t blocks, int64_t nbytes=0):
         if self.pages.base != NULL or self.closed:
             raise TypeError("an arena is made once")
         if blocks < 1:
             raise ValueError(f"an arena needs at least 1 block, not {blocks}")
-        cdef int64_t size = arena_bytes(blocks)
+        cdef int64_t size = nbytes + SLACK if nbytes > 0 else arena_bytes(blocks)
         if dts_pages_get(&self.pages, size) != 0:
-            raise MemoryError(f"the system refuses {size} bytes for {blocks} blocks of 16 MiB")
+            raise MemoryError(f"the system refuses {size} bytes for {blocks} blocks")
         self.base = self.pages.base
         self.blocks = blocks
         self.nbytes = size

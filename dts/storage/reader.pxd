@@ -1,5 +1,6 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
+from dts.format.block cimport DTS_BLOCK_BYTES
 from dts.status cimport dts_error
 from dts.storage.arena cimport Arena
 from dts.threads cimport dts_cond, dts_mutex, dts_thread
@@ -18,6 +19,20 @@ ctypedef struct block_entry:
     int32_t volume
     int32_t number          # within the file
     int32_t queued          # scratch of whoever fills the sequence
+
+# Files that blocks are made of, by sample id. Names are not NUL-terminated; `pool` has those of
+# the files, `folder_pool` those of their folders below the root.
+ctypedef struct file_table:
+    const char *root
+    int64_t root_length
+    const uint8_t *pool
+    const int64_t *start
+    const uint16_t *length
+    const int32_t *folder
+    const uint8_t *folder_pool
+    const int64_t *folder_start     # one more than folders
+    const int64_t *sizes
+    const int32_t *labels
 
 ctypedef struct volume_entry:
     int fd
@@ -41,6 +56,11 @@ ctypedef struct io_thread:
 ctypedef struct block_feed:
     block_entry *blocks
     int64_t n_blocks
+    const int64_t *rooms    # bytes of the arena that each block takes; NULL: DTS_BLOCK_BYTES
+    const int64_t *ids      # of the samples, block after block; NULL: they count up
+    const file_table *files     # NULL: the blocks are those of .dts files
+    # Reads and checks one block. DTS_OK, whatever became of it; DTS_CLOSED: told to stop.
+    int (*load)(block_feed *feed, block_entry *block) noexcept nogil
     volume_entry *volumes
     int64_t n_volumes
     int32_t *sequence       # the blocks to load in this epoch, in order of need
@@ -57,6 +77,16 @@ ctypedef struct block_feed:
     dts_cond idle           # the last IO thread came to rest
     io_thread *threads
     int64_t n_threads
+
+
+cdef inline int64_t block_room(const block_feed *feed, int64_t block) noexcept nogil:
+    return feed.rooms[block] if feed.rooms != NULL else DTS_BLOCK_BYTES
+
+# The id of picture `index` of a block; ids grow with the index.
+cdef inline int64_t picture_id(const block_feed *feed, const block_entry *block,
+                               int64_t index) noexcept nogil:
+    cdef int64_t place = block.first_id + index
+    return feed.ids[place] if feed.ids != NULL else place
 
 
 # Wait for a block: DTS_OK; DTS_CLOSED when its epoch ended; DTS_END when `ms` passed (never if
@@ -77,7 +107,11 @@ cdef class BlockFeed:
     cdef int64_t started        # IO threads that run
     cdef readonly Arena arena
     cdef readonly int64_t slots
+    cdef readonly int64_t arena_bytes   # known before the arena is made
+    cdef readonly int64_t half_bytes    # where the second half of the arena starts
+    cdef int64_t extra_bytes            # tables of a subclass
     cdef bint closed
+    cdef tables(self, starts, counts, int64_t slots, int64_t threads)
     cdef start(self)
     cdef void begin(self, int64_t n_sequence, int64_t limit) noexcept nogil
     cdef int end(self, int ms) noexcept nogil

@@ -1,12 +1,16 @@
-from typing import Any, final
+from typing import Any
+
+from typing_extensions import disjoint_base
 
 from dts.storage.arena import Arena
 
-@final
+@disjoint_base
 class BlockFeed:
     arena: Arena | None
     slots: int
+    arena_bytes: int
+    half_bytes: int
     memory_bytes: int
-    def __init__(self, file: Any, slots: int, threads: int) -> None: ...
+    def __init__(self, file: Any, slots: int, threads: int, half: int = 0) -> None: ...
     def close(self) -> None: ...
     def stats(self) -> dict[str, int | float]: ...

@@ -25,6 +25,7 @@ import os
 import numpy as np
 
 from dts.errors import ClosedError
+from dts.storage import arena as _arena
 
 
 cdef int check(block_feed *feed, block_entry *block, dts_error *error) noexcept nogil:
@@ -39,7 +40,9 @@ cdef int check(block_feed *feed, block_entry *block, dts_error *error) noexcept 
 cdef int load(block_feed *feed, block_entry *block) noexcept nogil:
     """Read and check one block. DTS_CLOSED: told to stop, nothing is known of the block."""
     cdef dts_error error
-    cdef int status = dts_file_read(
+    cdef int status
+    block.os_errno = 0
+    status = dts_file_read(
         feed.volumes[block.volume].fd, block.data, DTS_BLOCK_BYTES, block.offset, &feed.stop,
         &block.got, &block.os_errno)
     if status == DTS_CLOSED:
@@ -68,7 +71,7 @@ cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
         position += feed.n_threads
         if block.count == 0:
             continue
-        if load(feed, block) != DTS_OK:
+        if feed.load(feed, block) != DTS_OK:
             return
         dts_mutex_lock(&feed.lock)
         feed.counters.bytes_read += block.got
@@ -159,6 +162,8 @@ cdef class BlockFeed:
         Blocks that the arena holds.
     threads : int
         IO threads.
+    half : int
+        Blocks in the first half of the arena, where two windows take turns.
 
     Raises
     ------
@@ -174,31 +179,41 @@ cdef class BlockFeed:
         dts_cond_init(&self.feed.room)
         dts_cond_init(&self.feed.idle)
 
-    def __init__(self, file, int64_t slots, int64_t threads):
+    cdef tables(self, starts, counts, int64_t slots, int64_t threads):
         cdef block_feed *feed = &self.feed
         if self.entries != NULL or threads < 1 or slots < 1:
             raise ValueError("a feed is made once, with at least one slot and one thread")
-        cdef const int64_t[::1] starts = np.ascontiguousarray(file.block_starts, dtype=np.int64)
-        cdef const int64_t[::1] counts = np.ascontiguousarray(file.block_counts, dtype=np.int64)
-        cdef const int64_t[::1] volume = np.ascontiguousarray(file.block_volume, dtype=np.int64)
-        cdef const int64_t[::1] number = np.ascontiguousarray(file.block_number, dtype=np.int64)
-        cdef const int64_t[::1] offset = np.ascontiguousarray(file.block_offset, dtype=np.int64)
-        cdef int64_t n = counts.shape[0], i
+        cdef const int64_t[::1] first = np.ascontiguousarray(starts, dtype=np.int64)
+        cdef const int64_t[::1] count = np.ascontiguousarray(counts, dtype=np.int64)
+        cdef int64_t n = count.shape[0], i
         self.slots = slots
-        feed.n_volumes = len(file.paths)
         feed.n_threads = threads
         self.entries = calloc(n + 1, sizeof(block_entry))
         feed.sequence = <int32_t *>calloc(n + 1, sizeof(int32_t))
-        feed.volumes = <volume_entry *>calloc(feed.n_volumes, sizeof(volume_entry))
         feed.threads = <io_thread *>calloc(threads, sizeof(io_thread))
-        if self.entries == NULL or feed.sequence == NULL or feed.volumes == NULL \
-                or feed.threads == NULL:
+        if self.entries == NULL or feed.sequence == NULL or feed.threads == NULL:
             raise MemoryError(f"no memory for the tables of {n} blocks")
         feed.blocks = <block_entry *>((<uintptr_t>self.entries + 63) & ~<uintptr_t>63)
         feed.n_blocks = n
         for i in range(n):
-            feed.blocks[i].first_id = starts[i]
-            feed.blocks[i].count = counts[i]
+            feed.blocks[i].first_id = first[i]
+            feed.blocks[i].count = count[i]
+
+    def __init__(self, file, int64_t slots, int64_t threads, int64_t half=0):
+        cdef block_feed *feed = &self.feed
+        self.tables(file.block_starts, file.block_counts, slots, threads)
+        self.arena_bytes = _arena.arena_bytes(slots)
+        self.half_bytes = half * DTS_BLOCK_BYTES
+        feed.load = load
+        cdef const int64_t[::1] volume = np.ascontiguousarray(file.block_volume, dtype=np.int64)
+        cdef const int64_t[::1] number = np.ascontiguousarray(file.block_number, dtype=np.int64)
+        cdef const int64_t[::1] offset = np.ascontiguousarray(file.block_offset, dtype=np.int64)
+        cdef int64_t i
+        feed.n_volumes = len(file.paths)
+        feed.volumes = <volume_entry *>calloc(feed.n_volumes, sizeof(volume_entry))
+        if feed.volumes == NULL:
+            raise MemoryError(f"no memory for the tables of {feed.n_volumes} files")
+        for i in range(feed.n_blocks):
             feed.blocks[i].volume = volume[i]
             feed.blocks[i].number = number[i]
             feed.blocks[i].offset = offset[i]
@@ -216,7 +231,7 @@ cdef class BlockFeed:
         if self.closed:
             raise ClosedError("the reader is closed")
         if self.arena is None:
-            self.arena = Arena(self.slots)
+            self.arena = Arena(self.slots, self.arena_bytes - _arena.SLACK)
         while self.started < self.feed.n_threads:
             self.feed.threads[self.started].feed = &self.feed
             self.feed.threads[self.started].index = self.started
@@ -287,8 +302,9 @@ cdef class BlockFeed:
 
     @property
     def memory_bytes(self):
-        """What the tables take, in bytes; the arena is dts.storage.arena.arena_bytes(slots)."""
-        return (self.feed.n_blocks + 1) * (sizeof(block_entry) + sizeof(int32_t))
+        """What the tables take, in bytes; the arena is `arena_bytes`."""
+        return ((self.feed.n_blocks + 1) * (sizeof(block_entry) + sizeof(int32_t))
+                + self.extra_bytes)
 
     def stats(self):
         """Counters since the feed was made, as a dict.

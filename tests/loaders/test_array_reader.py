@@ -342,7 +342,7 @@ def test_the_loader_without_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="no mnist train set"):
         DtsLoader().configure(tmp_path, raw="mnist")
     with pytest.raises(ConfigError, match="raw is one of"):
-        DtsLoader().configure(tmp_path, raw="imagenet")
+        DtsLoader().configure(tmp_path, raw="coco")
 
 
 def test_damaged_files(tmp_path, both, make_set):

@@ -83,6 +83,7 @@ WRONG_VALUES = [
     ("dataset", ("nothing", "x")),
     ("dataset", ("folder", "")),
     ("using_dts_format", (True, 4)),
+    ("using_dts_format", (False, 2)),
     ("using_dts_format", (True, 3)),
     ("shuffle_order", ("random",)),
     ("shuffle_window", (0,)),
@@ -131,7 +132,6 @@ def test_wrong_values_fail_in_commit(blocks, setup_of, method, arguments):
 
 
 NOT_YET = [
-    ("using_dts_format", (False,)),
     ("cpu_binding", (True,)),
     ("distributed", (0, 2)),
     ("sdmp_factor", (2,)),

@@ -1,0 +1,5 @@
+from dts.loaders.dts_reader cimport BlockReader
+
+
+cdef class FolderReader(BlockReader):
+    pass
