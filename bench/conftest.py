@@ -9,11 +9,6 @@ from dts import demo
 from dts.export import export_folder
 
 
-def pytest_collection_modifyitems(items):
-    """Keep the gates in the order of the file: interleaving is inside each gate."""
-    items.sort(key=lambda item: item.location[:2])
-
-
 @pytest.fixture(scope="session")
 def dts_file(tmp_path_factory):
     """Return a function: level -> path of a .dts file of that level.

@@ -62,6 +62,7 @@ def pattern(name: str, rng: np.random.Generator, width: int, height: int) -> NDA
     y, x = y.astype(np.float32), x.astype(np.float32)
     cell = float(rng.uniform(0.05, 0.12)) * max(width, height)
     cx, cy = rng.uniform(0.3, 0.7) * width, rng.uniform(0.3, 0.7) * height
+    found: NDArray[Any]
     if name == "bricks":
         row = y // cell % 2 > 0
         seams = [(x + shift) % (2 * cell) > cell * 0.1 for shift in (0, cell)]
@@ -95,7 +96,7 @@ def encode_picture(name: str, index: int) -> bytes:
     inks = [Image.new("RGB", size, tuple(rng.integers(20, 236, 3).tolist())) for _ in range(2)]
     shape = Image.fromarray(pattern(name, rng, *size))
     grain = Image.fromarray(np.ascontiguousarray(noise(rng, *size)))
-    image = Image.blend(Image.composite(*inks, shape), grain, 0.5)
+    image = Image.blend(Image.composite(inks[0], inks[1], shape), grain, 0.5)
     if index % 11 == 3:
         image = image.convert("L")
     elif index % 11 == 6:
@@ -279,6 +280,6 @@ def _stream_level(
             echo(f"  {line}")
         if sheet:
             batch = next(iter(pre.train(0)))
-            names = [pre.class_names[label] for label in batch.labels]
-            captions = [f"{label} {name}" for label, name in zip(batch.labels, names, strict=True)]
+            names = pre.class_names or []
+            captions = [f"{label} {names[label]}" for label in batch.labels]
             contact_sheet(batch.images, captions, sheet)

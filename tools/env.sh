@@ -28,7 +28,7 @@ apt_install() {
     say "installing $*"
     "${as_root[@]}" apt-get update -qq >/dev/null
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null
+        apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends "$@" </dev/null >/dev/null
 }
 
 find_python() {
