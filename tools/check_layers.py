@@ -41,7 +41,7 @@ TOP = (
     {"batch", "builder", "chains", "info", "locate", "plan", "preprocessor", "sources"},
     {"dts"},  # the package itself: public names
     {"interop"},
-    {"measure", "demo", "cli", "__main__"},
+    {"measure", "demo", "extract", "sheet", "cli", "__main__"},
 )
 
 SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".c", ".h"}

@@ -143,7 +143,7 @@ def members(path: bytes, start: int, size: int, where: str) -> Iterator[tuple[by
         try:
             with tarfile.open(fileobj=piece, mode="r:") as tar:
                 while (member := tar.next()) is not None:
-                    tar.members.clear()  # else all of them are kept
+                    tar.members.clear()  # type: ignore[attr-defined]  # else all are kept
                     if member.isreg():
                         if member.offset_data + member.size > size:
                             raise ArchiveError(

@@ -162,7 +162,8 @@ def export_folder(
         earlier = None
         if append:
             path, earlier = Earlier.read(path, level=level, is_training=is_training)
-            names = names or (earlier.classes and list(earlier.classes))
+            if names is None and earlier.classes is not None:
+                names = list(earlier.classes)
         with Target(
             path,
             overwrite=overwrite,
@@ -183,7 +184,6 @@ def export_folder(
                 jobs=jobs or allowed_cpus(),
                 min_blocks=min_blocks,
                 skip=on_error == "skip",
-                resume=resume,
                 executor=executor,
                 progress=progress,
             )

@@ -138,7 +138,8 @@ class Journal:
 
     def _read(self) -> tuple[list[dict[str, Any]], list[int]]:
         """Give all lines up to the first one that is not complete, and where each one ends."""
-        lines, ends = [], []
+        lines: list[dict[str, Any]] = []
+        ends: list[int] = []
         with contextlib.suppress(FileNotFoundError), open(self.path, "rb") as file:
             for line in file:
                 text, _, crc = line.rpartition(b" ")

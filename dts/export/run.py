@@ -105,8 +105,6 @@ class Run:
         As in `export_folder`.
     skip : bool
         Leave out what cannot be packed, instead of raising.
-    resume : bool
-        Keep a journal, and go on where an earlier one ends.
     """
 
     def __init__(
@@ -118,7 +116,6 @@ class Run:
         jobs: int,
         min_blocks: int | None,
         skip: bool,
-        resume: bool,
         executor: Executor | None,
         progress: bool | None,
     ):
@@ -128,7 +125,6 @@ class Run:
         self.jobs = jobs
         self.min_blocks = min_blocks
         self.skip = skip
-        self.resume = resume
         self.executor = executor
         self.hide_progress = None if progress is None else not progress
         self.skipped: list[tuple[str, str]] = []
@@ -151,7 +147,7 @@ class Run:
                 writers = self._store()
             else:
                 (output,) = self.target.open(1)
-                if self.resume:
+                if self.target.kept is not None:
                     facts = fingerprint(self.listing, self.level, skip=self.skip)
                     journal = stack.enter_context(Journal(self.target.kept, facts, output))
                 output.require(2 * BLOCK_BYTES)
@@ -177,7 +173,9 @@ class Run:
         earlier = self.target.earlier
         finished = [
             writer.finish(
-                self.listing,
+                self.listing.classes,
+                self.listing.name,
+                num_classes=len(self.listing.classes),
                 is_training=is_training,
                 plain=plain,
                 volume_id=earlier.volumes + v,

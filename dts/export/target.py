@@ -128,7 +128,8 @@ class Target:
     earlier : Earlier, optional
         The set to append to.
     kept : str, optional
-        Name to write the first file under until it is complete; see `OutputFile`.
+        Name to write the first file under until it is complete; see `OutputFile`. Then there is
+        a journal of what is in it, too.
 
     Raises
     ------

@@ -15,11 +15,10 @@ from dts.format.header import Header
 from dts.format.layout import BLOCK_BYTES, EXTENSION_OFFSET, HEADER_AREA, renumber
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from dts.datasets.listing import Listing
     from dts.export.output import OutputFile
     from dts.export.sources import Filled
 
@@ -108,8 +107,10 @@ class Writer:
 
     def finish(
         self,
-        listing: Listing,
+        classes: Sequence[bytes] | None,
+        name: Callable[[int], bytes] | None,
         *,
+        num_classes: int,
         is_training: bool,
         plain: bool,
         volume_id: int = 0,
@@ -120,8 +121,11 @@ class Writer:
 
         Parameters
         ----------
-        listing : Listing
-            What the sample numbers of the blocks count in.
+        classes : sequence of bytes or None
+            Their names by label, if they are known.
+        name : callable or None
+            Gives the name of a sample by its number in the records.
+        num_classes : int
         is_training : bool
         plain : bool
             Write no extension.
@@ -146,7 +150,7 @@ class Writer:
         header = Header.for_pictures(
             level=self.level,
             is_training=is_training,
-            num_classes=len(listing.classes),
+            num_classes=num_classes,
             num_samples=len(source_sizes),
             num_blocks=self.num_blocks,
             source_bytes=int(source_sizes.sum()),
@@ -159,7 +163,7 @@ class Writer:
         )
         inside, sidecar = b"", None
         if not plain:
-            inside, sidecar = self._extension(listing, source_sizes)
+            inside, sidecar = self._extension(classes, name, source_sizes)
         area = bytearray(HEADER_AREA)
         head = header.to_bytes()
         area[: len(head)] = head
@@ -167,12 +171,17 @@ class Writer:
         self.output.write(0, area)
         return header, sidecar
 
-    def _extension(self, listing: Listing, source_sizes: np.ndarray) -> tuple[bytes, bytes | None]:
+    def _extension(
+        self,
+        classes: Sequence[bytes] | None,
+        name: Callable[[int], bytes] | None,
+        source_sizes: np.ndarray,
+    ) -> tuple[bytes, bytes | None]:
         order = np.concatenate([record.samples for record in self.records])
         try:
             return Extension(
-                class_names=listing.classes,
-                sample_names=[listing.name(i) for i in order],
+                class_names=classes,
+                sample_names=None if name is None else list(map(name, order)),
                 block_counts=[len(record.samples) for record in self.records],
                 block_crcs=[record.crc for record in self.records],
                 sample_crcs=np.concatenate([record.sample_crcs for record in self.records]),

@@ -57,6 +57,13 @@ class Volume:
         self._file.close()
 
 
+def first_volume(path: str | os.PathLike[str]) -> str:
+    """Give `path`, or volume 0 of the set that would have this path as a single file."""
+    path = os.fspath(path)
+    first = volume_path(path, 0)
+    return first if not os.path.lexists(path) and os.path.exists(first) else path
+
+
 def open_volumes(path: str | os.PathLike[str], *, use_extension: bool) -> list[Volume]:
     """Open a file, and with it all other volumes of its set, in their order.
 
@@ -74,9 +81,7 @@ def open_volumes(path: str | os.PathLike[str], *, use_extension: bool) -> list[V
         Not a .dts file, a damaged extension, or a volume that is missing or contradicts the
         others; names the file.
     """
-    path = os.fspath(path)
-    if not os.path.lexists(path) and os.path.exists(volume_path(path, 0)):
-        path = volume_path(path, 0)
+    path = first_volume(path)
     header = read_header(path)
     split = split_volume_path(path)
     if split is None or split[1] != header.volume_id:
