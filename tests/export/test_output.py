@@ -12,6 +12,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
+import processes
 import pytest
 
 from dts.errors import ExportError, FormatError
@@ -178,6 +179,7 @@ def long_export(tmp_path, make):
             text=True,
             start_new_session=True,
             env=ENVIRONMENT,
+            preexec_fn=processes.heed_ctrl_c,
         )
         assert process.stdout.readline() == "go\n"
         return process

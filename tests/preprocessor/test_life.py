@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 
+import processes
 import pytest
 
 from dts import ClosedError
@@ -246,6 +247,7 @@ def python(code, path):
         [sys.executable, "-c", textwrap.dedent(start) + textwrap.dedent(code)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=processes.heed_ctrl_c,
         text=True,
     )
 
