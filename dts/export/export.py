@@ -13,7 +13,7 @@ from dts.errors import ConfigError, ExportError
 from dts.export.classlist import read_classes
 from dts.export.journal import partial_path
 from dts.export.run import ExportResult, Run
-from dts.export.target import Earlier, Target
+from dts.export.volumes import Earlier, Target
 from dts.format.layout import LEVELS, file_name
 from dts.format.reading import allowed_cpus
 

@@ -23,7 +23,7 @@ from dts.export.output import OutputFile
 from dts.export.packing import Filler
 from dts.export.pictures import check_file, reencode
 from dts.export.sources import Filled, capacity
-from dts.export.target import Target
+from dts.export.volumes import Target
 from dts.export.writer import Writer
 from dts.format.block import parse_table
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, TABLE_CAPACITY, up64

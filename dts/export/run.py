@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dts.datasets.listing import Listing
     from dts.export.output import OutputFile
     from dts.export.sources import Filled
-    from dts.export.target import Target
+    from dts.export.volumes import Target
     from dts.format.header import Header
 
 NAMED_IN_ERROR = 5  # bad pictures an error names
@@ -64,7 +64,7 @@ class ExportResult:
     warnings : tuple of str
         What was packed but may not be decodable.
     paths : tuple of str
-        All files that were made.
+        All files that were made, if there may be several.
     headers : tuple of Header
         Theirs.
     """
@@ -81,7 +81,9 @@ class ExportResult:
         lines = [
             f"{printable(path)}: {h.num_samples:,} picture{'s' * (h.num_samples != 1)} in "
             f"{h.num_blocks:,} block{'s' * (h.num_blocks != 1)}, {human_bytes(h.total_bytes)}"
-            for path, h in zip(self.paths, self.headers, strict=True)
+            for path, h in zip(
+                self.paths or (self.path,), self.headers or (self.header,), strict=True
+            )
         ]
         if self.skipped:
             lines.append(f"  could not be packed: {len(self.skipped):,}")

@@ -89,7 +89,7 @@ def test_a_stop_at_the_very_end(photos, tmp_path, stop_after, monkeypatch, volum
         raise Stop
 
     with monkeypatch.context() as patched:
-        patched.setattr("dts.export.target.Target.commit", stop)
+        patched.setattr("dts.export.volumes.Target.commit", stop)
         with pytest.raises(Stop):
             export_folder(photos, tmp_path / "x.dts", resume=True, **options)
     after(None)

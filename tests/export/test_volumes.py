@@ -10,7 +10,7 @@ from dts import Preprocessor, Resize
 from dts.errors import ConfigError, ExportError
 from dts.export import export_folder, sources
 from dts.export.output import OutputFile
-from dts.export.target import split_blocks
+from dts.export.volumes import split_blocks
 from dts.format import DtsFile, read_header
 from dts.format.layout import sidecar_path
 
