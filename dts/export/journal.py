@@ -103,6 +103,8 @@ class Journal:
         Place in the order of encoding that comes next.
     skipped : list of (int, str)
         Samples before it that cannot be packed, and why.
+    notes : dict of str to list of int
+        Samples in the blocks that something is to be said of; see `dts.export.blocks.Block`.
 
     Raises
     ------
@@ -115,6 +117,7 @@ class Journal:
         self.records: list[Record] = []
         self.next = 0
         self.skipped: list[tuple[int, str]] = []
+        self.notes: dict[str, list[int]] = {}
         lines, ends = self._read()
         if lines and lines[0] != facts:
             other = [key for key in facts if lines[0].get(key) != facts[key]]
@@ -130,6 +133,8 @@ class Journal:
             self.records.append(record)
             self.next = line["next"]
             self.skipped += [(i, reason) for i, reason in line["skipped"]]
+            for kind, samples in line["notes"].items():
+                self.notes.setdefault(kind, []).extend(samples)
         output.cut(HEADER_AREA + len(self.records) * BLOCK_BYTES)
         self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 - closed by __exit__
         self._file.truncate(ends[len(self.records)] if lines else 0)
@@ -157,7 +162,13 @@ class Journal:
     def num_blocks(self) -> int:
         return len(self.records)
 
-    def add(self, record: Record, following: int, skipped: list[tuple[int, str]]) -> None:
+    def add(
+        self,
+        record: Record,
+        following: int,
+        skipped: list[tuple[int, str]],
+        notes: dict[str, list[int]],
+    ) -> None:
         """Note a block that has been written, and the samples that were left out before the next.
 
         Parameters
@@ -167,6 +178,8 @@ class Journal:
             Place in the order of encoding of the first picture of the next block.
         skipped : list of (int, str)
             All samples that were left out so far.
+        notes : dict of str to list of int
+            Samples of the block that something is to be said of.
         """
         line = {
             "crc": record.crc,
@@ -176,6 +189,7 @@ class Journal:
             "sample_crcs": record.sample_crcs.tolist(),
             "next": following,
             "skipped": skipped[len(self.skipped) :],
+            "notes": notes,
         }
         self._write(line)
         self.records.append(record)

@@ -292,17 +292,21 @@ class Run:
         journal: Journal | None = None,
     ) -> None:
         """Write blocks, each with the writer of its turn."""
-        self._notes = {"not_jpeg": [], "no_end": []}
+        self._notes = {"not_jpeg": [], "no_end": [], **(journal.notes if journal else {})}
         with (
             self._bar("packing") as bar,
             contextlib.closing(source(bar.update)) as blocks,
         ):
             for writer, filled in zip(writers, blocks, strict=False):
                 record = writer.add(filled)
+                notes = {
+                    kind: filled.samples[getattr(filled.block, kind)].tolist()
+                    for kind in self._notes
+                }
                 if journal is not None:
-                    journal.add(record, filled.following, self._bads)
-                for kind, notes in self._notes.items():
-                    notes += filled.samples[getattr(filled.block, kind)].tolist()
+                    journal.add(record, filled.following, self._bads, notes)
+                for kind, samples in notes.items():
+                    self._notes[kind] += samples
 
     def _bar(self, what: str) -> _Bar:
         return _Bar(

@@ -56,8 +56,7 @@ def left(folder):
 PARTS = [".x.dts.part", ".x.dts.part.journal"]
 
 
-@pytest.mark.parametrize("volumes", [None, 2])
-@pytest.mark.parametrize("count", [3, 8, 20, 30])
+@pytest.mark.parametrize(("count", "volumes"), [(3, None), (20, None), (30, 2)])
 def test_a_stopped_export_goes_on_to_the_same_bytes(photos, tmp_path, stop_after, count, volumes):
     after, done = stop_after
     options = {"level": 2, "volumes": volumes}
@@ -135,7 +134,7 @@ def test_blocks_are_checked_before_they_are_used(photos, tmp_path, stop_after, w
         assert a.read() == b.read()
 
 
-@pytest.mark.parametrize("cut", [1, 9, 60, 10_000])
+@pytest.mark.parametrize("cut", [1, 60, 10_000])
 def test_a_journal_that_is_cut_off_counts_as_far_as_it_goes(photos, tmp_path, stop_after, cut):
     whole = export_folder(photos, tmp_path / "whole.dts", level=1)
     stopped(photos, tmp_path / "x.dts", stop_after)
