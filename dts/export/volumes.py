@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING
 
 from dts.datasets.report import EXAMPLES, printable
@@ -161,14 +160,32 @@ class Target:
         self.earlier = earlier or Earlier()
         self.kept = kept
         self.files: list[OutputFile] = []
-        for name in {path, *self._must_be_free()} if earlier is None else self._must_be_free():
-            refuse_existing(name, overwrite=overwrite)
+        if earlier is None:
+            for name in (path, *self._volumes_there()):
+                refuse_existing(name, overwrite=overwrite)
+        else:
+            self._check_room_behind(earlier)
 
-    def _must_be_free(self) -> list[str]:
-        if not self.appending:
-            return [self.path, volume_path(self.path, 0)]
-        first = volume_path(self.path, self.earlier.volumes)
-        return [first] if self.earlier.single is None else [first, volume_path(self.path, 0)]
+    def _volumes_there(self) -> list[str]:
+        """Give all files that are called like volumes of this set, complete or not."""
+        try:
+            with os.scandir(os.path.dirname(self.path)) as entries:
+                found = [entry.path for entry in entries]
+        except FileNotFoundError:  # told when the file is opened
+            return []
+        splits = [(split_volume_path(path), path) for path in found]
+        return sorted(path for split, path in splits if split and split[0] == self.path)
+
+    def _check_room_behind(self, earlier: Earlier) -> None:
+        """Raise ExportError if there are volumes behind the end of the set."""
+        there = self._volumes_there()
+        known = {volume_path(self.path, v) for v in range(earlier.volumes)}
+        strays = there if earlier.single is not None else [n for n in there if n not in known]
+        if strays:
+            raise ExportError(
+                f"cannot append: {printable(strays[0])} is there, and not part of the set; was an "
+                "append stopped? Remove it first"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -267,13 +284,8 @@ class Target:
 
     def _old_files(self) -> Iterator[str]:
         """Give all files that this export replaces, sidecars included."""
-        yield from filter(os.path.lexists, (self.path, sidecar_path(self.path)))
-        for v in count():
-            name = volume_path(self.path, v)
-            there = [n for n in (name, sidecar_path(name)) if os.path.lexists(n)]
-            if not there:
-                return
-            yield from there
+        for name in (self.path, *self._volumes_there()):
+            yield from filter(os.path.lexists, (name, sidecar_path(name)))
 
     def _hide_old_set(self) -> None:
         """Take away the first volume of an old set: nobody may read old and new ones together."""

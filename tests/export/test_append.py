@@ -174,6 +174,18 @@ def strays(out):
     return bool(numbers) and numbers != list(range(len(numbers)))
 
 
+@pytest.mark.filterwarnings("ignore:.*volume 1 is not there")
+def test_a_stopped_append_is_in_the_way_until_it_is_removed(photos, more, tmp_path):
+    export_folder(photos, tmp_path / "x.dts")
+    export_folder(more, tmp_path / "x.dts", append=True, volumes=2, min_blocks=2)
+    (tmp_path / "x_vol001.dts").unlink()  # a kill between the two names
+    with pytest.raises(ExportError, match=r"x_vol002\.dts is there, and not part of the set"):
+        export_folder(more, tmp_path / "x.dts", append=True)
+    (tmp_path / "x_vol002.dts").unlink()
+    export_folder(more, tmp_path / "x.dts", append=True)
+    assert len(samples(tmp_path / "x.dts")) == 36
+
+
 def test_a_lost_volume_in_the_middle_is_not_passed_over_in_silence(photos, more, tmp_path, make):
     export_folder(photos, tmp_path / "x.dts")
     export_folder(more, tmp_path / "x.dts", append=True)

@@ -164,6 +164,17 @@ def test_overwriting_leaves_nothing_of_the_old_set(photos, tmp_path):
     assert names(tmp_path) == ["x_vol000.dts", "x_vol001.dts"]
 
 
+def test_what_a_killed_export_left_is_in_the_way_until_told(photos, tmp_path):
+    path = tmp_path / "x.dts"
+    export_folder(photos, path, volumes=4, min_blocks=4)
+    (tmp_path / "x_vol000.dts").unlink()  # a kill before the first volume got its name
+    for options in ({}, {"volumes": 2, "min_blocks": 2}):
+        with pytest.raises(ExportError, match=r"x_vol001\.dts exists already"):
+            export_folder(photos, path, **options)
+    export_folder(photos, path, volumes=2, min_blocks=2, overwrite=True)
+    assert names(tmp_path) == ["x_vol000.dts", "x_vol001.dts"]
+
+
 def test_each_volume_has_its_own_sidecar(photos, tmp_path, monkeypatch):
     from dts.format.extension import Extension
 
