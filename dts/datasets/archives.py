@@ -6,6 +6,7 @@ pictures are read from their places later.
 
 from __future__ import annotations
 
+import io
 import os
 import tarfile
 from array import array
@@ -139,7 +140,8 @@ def members(path: bytes, start: int, size: int, where: str) -> Iterator[tuple[by
     ArchiveError
         It is damaged, cut off or compressed.
     """
-    with Piece(path, start, size) as piece:
+    # A buffer just large enough for a header: what is between headers is passed over.
+    with io.BufferedReader(Piece(path, start, size), 2 * TAR_BLOCK) as piece:
         try:
             with tarfile.open(fileobj=piece, mode="r:") as tar:
                 while (member := tar.next()) is not None:
