@@ -99,6 +99,8 @@ def _write_new(root: Path, name: str, data: memoryview) -> None:
     try:
         with out:
             out.write(data)
-    except BaseException:
+    except BaseException as error:
         path.unlink()
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)
         raise
