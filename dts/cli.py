@@ -11,7 +11,6 @@ import os
 import re
 import sys
 import warnings
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,11 @@ from tqdm import tqdm
 
 from dts.datasets.catalog import ARRAY_SETS, DATASETS
 from dts.datasets.report import human_bytes, printable
-from dts.errors import CorruptError, DtsError, ExportError, FormatError
+from dts.errors import DtsError, FormatError
 from dts.export import export_dataset
+from dts.export.repair import repair
 from dts.format import DtsFile, read_header
+from dts.format.volumes import first_volume
 from dts.version import __version__
 
 EXIT_FAILED, EXIT_INTERRUPTED = 1, 130
@@ -101,6 +102,11 @@ def run_export(options: argparse.Namespace) -> None:
         classes=options.classes,
         jobs=options.jobs,
         min_blocks=options.min_blocks,
+        volumes=options.volumes,
+        volume_size=options.volume_size,
+        append=options.append,
+        resume=options.resume,
+        val_map=options.val_map,
         plain=options.plain,
         overwrite=options.overwrite,
         on_error=options.on_error,
@@ -111,9 +117,10 @@ def run_export(options: argparse.Namespace) -> None:
 
 def run_info(options: argparse.Namespace) -> None:
     """Print every field of the header."""
-    header = read_header(options.file).as_dict()
-    facts = {"path": options.file, "file_bytes": Path(options.file).stat().st_size}
-    facts.update(_contents(options.file))
+    path = first_volume(options.file)
+    header = read_header(path).as_dict()
+    facts: dict[str, Any] = {"path": path, "file_bytes": Path(path).stat().st_size}
+    facts.update(_contents(path))
     if options.json:
         print(json.dumps({**facts, "header": header}, indent=2, allow_nan=False))
         return
@@ -137,13 +144,15 @@ def _contents(path: str) -> dict[str, Any]:
             return {
                 "problem": None,
                 "files": len(file.paths),
+                "blocks": len(file.block_counts),
+                "samples": len(file),
                 "class_names": file.class_names,
                 "sample_names": file.names is not None,
                 "block_crcs": file.block_crcs is not None,
                 "sample_crcs": file.sample_crcs is not None,
             }
     except (DtsError, OSError) as error:
-        nothing = dict.fromkeys(("files", "class_names", "sample_names"))
+        nothing = dict.fromkeys(("files", "blocks", "samples", "class_names", "sample_names"))
         return {"problem": _explained(error), **nothing, "block_crcs": None, "sample_crcs": None}
 
 
@@ -163,14 +172,33 @@ def run_verify(options: argparse.Namespace) -> None:
     total = sum(header.block_bytes for header in file.headers)
     with file, _bar(total, "B", unit_scale=True, unit_divisor=1024) as bar:
         report = file.verify(progress=bar.update)
-    lines = [str(problem)] * (problem is not None) + [str(damage) for damage in report.damaged]
+        ids = {(file.paths[b.volume], b.number): b.ids for b in file.blocks()}
+    lines = [str(problem)] * (problem is not None)
+    for damage in report.damaged:
+        line = str(damage)
+        if damage.block is not None and damage.sample is None:
+            of_block = ids[damage.path, damage.block]  # which samples may be concerned
+            line += f" (ids {of_block.start} to {of_block.stop - 1})"
+        lines.append(line)
     for line in lines:
         print(printable(line))
     if not lines:
         print(f"{printable(options.file)}: {report}")
         return
+    blocks = len({(d.path, d.block) for d in report.damaged if d.block is not None})
     hint = "" if report.pinpointed else ", found without checksums of blocks and samples"
-    raise DtsError(f"{options.file}: {len(lines)} damaged place(s){hint}")
+    where = f"{blocks} of {report.blocks} block(s)"
+    raise DtsError(f"{options.file}: {len(lines)} damaged place(s) in {where}{hint}")
+
+
+def _opened(path: str) -> DtsFile:
+    """Open a file, without its extension if that is damaged."""
+    try:
+        return DtsFile(path)
+    except FormatError as error:
+        file = _without_extension(path, error)
+        _complain(f"warning: {error}; going on without names and checksums")
+        return file
 
 
 def _without_extension(path: str, error: FormatError) -> DtsFile:
@@ -205,76 +233,44 @@ def _labels_and_sizes(file: DtsFile) -> Iterator[tuple[int, int]]:
 
 def run_extract(options: argparse.Namespace) -> None:
     """Write every sample to a file of its own, byte for byte as packed."""
-    root = Path(options.dir)
-    with DtsFile(options.file) as file:
-        if file.level is None:
-            kind = file.header.dataset_type.strip()
-            raise NotImplementedError(f"extract: a {kind} file holds no picture files")
-        for id, name in enumerate(file.names or ()):  # so that a bad one leaves nothing half done
-            if not is_safe(name):
-                raise ExportError(f"id {id}: the name {name!r} leads out of the folder; refused")
-        with _bar(len(file), "picture") as bar:
-            for id in range(len(file)):
-                data, label = _checked_sample(file, id)
-                name = file.names[id] if file.names else f"class_{label:05d}/{id:08d}.jpg"
-                _write_new(root, name, data)
-                bar.update()
-        print(f"{len(file)} pictures in {printable(options.dir)}")
+    from dts.extract import extract
+
+    with DtsFile(options.file) as file, _bar(len(file), "picture") as bar:
+        extract(file, options.dir, progress=bar.update)
+        count = len(file)
+    print(f"{count} pictures in {printable(options.dir)}")
 
 
-def is_safe(name: str, *, windows: bool = os.name == "nt") -> bool:
-    """Tell whether a sample's name, joined to a folder, stays in it.
+def run_view(options: argparse.Namespace) -> None:
+    """Write a contact sheet of some samples; exit code 1 if any of them is damaged."""
+    from dts.sheet import draw_sheet
 
-    Parameters
-    ----------
-    name : str
-        With forward slashes, as in a .dts file.
-    windows : bool
-        By the rules of Windows, where more leads elsewhere.
-    """
-    parts = name.split("/")
-    if any(part in ("", ".", "..") or "\0" in part for part in parts):
-        return False
-    return not windows or not any(
-        re.search(r'[\\:*?"<>|\x00-\x1f]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)', part, re.I)
-        for part in parts
-    )
-
-
-def _checked_sample(file: DtsFile, id: int) -> tuple[memoryview, int]:
-    """Return data and label of a sample, if it is what was packed."""
-    data, label = file[id]
-    if file.sample_crcs is not None and zlib.crc32(data) != file.sample_crcs[id]:
-        volume, block, sample = file.find(id)
-        raise CorruptError(
-            "CRC-32 differs from that of the packed picture",
-            path=file.paths[volume],
-            block=block,
-            sample=sample,
-            id=id,
-            name=None if file.names is None else file.names[id],
+    with _opened(options.file) as file:
+        damaged = draw_sheet(
+            file,
+            options.out,
+            start=options.start,
+            count=options.count,
+            columns=options.columns,
+            size=options.size,
         )
-    return data, label
+    for line in map(str, damaged):
+        print(printable(line))
+    if damaged:
+        raise DtsError(f"{options.file}: {len(damaged)} damaged, marked in {options.out}")
 
 
-def _write_new(root: Path, name: str, data: memoryview) -> None:
-    """Write a file that is not there yet, below `root` and nowhere else."""
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.parent.resolve().is_relative_to(root.resolve()):
-        raise ExportError(f"{path}: a link leads out of {root}; refused")
-    try:
-        out = open(path, "xb")  # noqa: SIM115 - closed below, and removed if it is not complete
-    except FileExistsError:
-        raise ExportError(f"{path} exists already; nothing is overwritten") from None
-    try:
-        with out:
-            out.write(data)
-    except BaseException as error:
-        path.unlink()
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)
-        raise
+def run_repair(options: argparse.Namespace) -> None:
+    """Write a new file without the damaged samples, or with others in their place."""
+    with _opened(options.file) as file, _bar(len(file.block_counts), "block") as bar:
+        result = repair(
+            file,
+            options.out,
+            replace=options.replace,
+            overwrite=options.overwrite,
+            progress=bar.update,
+        )
+    print(result)
 
 
 def run_bench(options: argparse.Namespace) -> None:
@@ -315,7 +311,7 @@ def _parser() -> argparse.ArgumentParser:
     export = command("export", run_export)
     export.set_defaults(wrong_usage=export.error)
     export.add_argument(
-        "src", metavar="SRC", help="folder of class folders, or of the original files"
+        "src", metavar="SRC", help="folder of class folders or of the original files, or a tar"
     )
     export.add_argument("dst", metavar="DST", help="a .dts file, or a folder for the usual name")
     export.add_argument("--dataset", required=True, choices=DATASETS)
@@ -332,6 +328,18 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=_count, default=0, metavar="N", help="processes; default: one a CPU"
     )
     export.add_argument("--min-blocks", type=_count, metavar="B", help="least blocks at level 0")
+    several = export.add_mutually_exclusive_group()
+    several.add_argument("--volumes", type=_count, metavar="N", help="cut the set into N files")
+    several.add_argument(
+        "--volume-size",
+        type=_size,
+        metavar="BYTES",
+        help="or into files of at most that; 4G is 4 GiB",
+    )
+    export.add_argument(
+        "--val-map", metavar="FILE", help="class of each picture of ImageNet's validation tar"
+    )
+    export.add_argument("--resume", action="store_true", help="go on where one stopped, level 1-3")
     export.add_argument(
         "--on-error",
         choices=("raise", "skip"),
@@ -339,7 +347,9 @@ def _parser() -> argparse.ArgumentParser:
         help="what a picture that cannot be packed does (default: %(default)s)",
     )
     export.add_argument("--plain", action="store_true", help="no names, no checksums of samples")
-    export.add_argument("--overwrite", action="store_true", help="replace DST")
+    there = export.add_mutually_exclusive_group()
+    there.add_argument("--overwrite", action="store_true", help="replace DST")
+    there.add_argument("--append", action="store_true", help="add volumes to DST")
 
     info = command("info", run_info)
     info.add_argument("file", metavar="FILE")
@@ -351,6 +361,28 @@ def _parser() -> argparse.ArgumentParser:
     extract = command("extract", run_extract)
     extract.add_argument("file", metavar="FILE")
     extract.add_argument("dir", metavar="DIR", help="nothing in it is overwritten")
+
+    view = command("view", run_view)
+    view.add_argument("file", metavar="FILE")
+    view.add_argument("out", metavar="OUT.png")
+    view.add_argument("--start", type=int, default=0, metavar="ID", help="default %(default)s")
+    view.add_argument("--count", type=_count, default=64, metavar="N", help="default %(default)s")
+    view.add_argument("--columns", type=_count, default=8, metavar="N", help="default %(default)s")
+    view.add_argument(
+        "--size",
+        type=_count,
+        default=128,
+        metavar="PIXELS",
+        help="of a picture; default %(default)s",
+    )
+
+    mend = command("repair", run_repair)
+    mend.add_argument("file", metavar="FILE")
+    mend.add_argument("out", metavar="OUT.dts", help="one file, also of a set of volumes")
+    mend.add_argument(
+        "--replace", metavar="DIR", help="take pictures of the same names from there"
+    )
+    mend.add_argument("--overwrite", action="store_true", help="replace OUT.dts")
 
     bench = command("bench", run_bench)
     bench.add_argument("file", metavar="FILE")
@@ -374,3 +406,10 @@ def _count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
     return value
+
+
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d+)\s*([KMGT]?)(i?B)?", text, re.I)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of bytes, such as 4G")
+    return int(found[1]) << 10 * ("", "K", "M", "G", "T").index(found[2].upper())

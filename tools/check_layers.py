@@ -42,7 +42,7 @@ TOP = (
     {"builder", "preprocessor"},
     {"dts"},  # the package itself: public names
     {"interop"},
-    {"measure", "demo", "cli", "__main__"},
+    {"measure", "demo", "extract", "sheet", "cli", "__main__"},
 )
 
 SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".c", ".h"}

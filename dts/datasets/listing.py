@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dts.datasets.archives import TarWalk
+from dts.datasets.places import Place
 from dts.datasets.report import EXAMPLES, ScanReport, Skipped, printable
 from dts.datasets.walk import Walk
 from dts.errors import DtsError
@@ -40,7 +42,7 @@ class Listing:
     Attributes
     ----------
     root : bytes
-        The folder all names are below.
+        The folder all names are below, or the archive they are in.
     classes : tuple of bytes
         Class names in the order of their labels.
     labels : int32 array of shape (n,)
@@ -49,6 +51,8 @@ class Listing:
         Size of each file in bytes.
     report : ScanReport
         What was found and what was left out.
+    offsets : int64 array of shape (n,) or None
+        First byte of each picture in the archive `root`; None for files of their own.
     """
 
     root: bytes
@@ -57,6 +61,7 @@ class Listing:
     sizes: NDArray[np.int64]
     report: ScanReport
     _names: _Names = field(repr=False)
+    offsets: NDArray[np.int64] | None = None
 
     @classmethod
     def of_names(
@@ -101,6 +106,12 @@ class Listing:
         pool = np.frombuffer(n.pool, np.uint8)
         return Files(tuple(n.folders), n.folder, pool, n.start, n.length)
 
+    def place(self, i: int | np.integer) -> Place:
+        """Where the bytes of sample i are."""
+        if self.offsets is None:
+            return Place(self.path(i))
+        return Place(self.root, int(self.offsets[i]), int(self.sizes[i]))
+
     def select(self, index: NDArray) -> Listing:
         """Return the samples an index or mask array picks, with the same classes and report."""
         return replace(
@@ -108,6 +119,7 @@ class Listing:
             labels=self.labels[index],
             sizes=self.sizes[index],
             _names=self._names.select(index),
+            offsets=None if self.offsets is None else self.offsets[index],
         )
 
 
@@ -144,7 +156,7 @@ class _Names:
     length: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, walk: Walk) -> _Names:
+    def of(cls, walk: Walk | TarWalk) -> _Names:
         length = np.array(walk.lengths, np.uint16)
         start = np.cumsum(length, dtype=np.int64) - length
         folder = np.repeat(np.arange(len(walk.folders), dtype=np.int32), walk.counts)
@@ -226,6 +238,44 @@ def list_pictures(
         walk = Walk(top, IMAGENET_EXTENSIONS if imagenet else FOLDER_EXTENSIONS, skipped)
     if not imagenet:
         _refuse_whole_data_sets(walk)
+    return _numbered(walk, dataset, classes)
+
+
+def list_archive(
+    path: str | os.PathLike,
+    *,
+    val_map: dict[bytes, bytes] | None = None,
+    classes: Sequence[bytes] | None = None,
+) -> Listing:
+    """List ImageNet from one of its archives, in the order that its class folders would have.
+
+    Parameters
+    ----------
+    path : path
+        A tar of class tars (training), or of pictures (validation).
+    val_map : dict of bytes to bytes, optional
+        Class of each picture by its file name; see `dts.datasets.archives.read_map`.
+    classes : sequence of bytes, optional
+        Class names in the order of their labels, see `list_pictures`.
+
+    Returns
+    -------
+    Listing
+
+    Raises
+    ------
+    ArchiveError
+        The archive is damaged, or a picture has no class.
+    ListingError
+        There are no pictures; or a class is not in `classes`.
+    """
+    walk = TarWalk(os.fsencode(path), IMAGENET_EXTENSIONS, Skipped(), val_map)
+    return _numbered(walk, "imagenet", classes)
+
+
+def _numbered(walk: Walk | TarWalk, dataset: str, classes: Sequence[bytes] | None) -> Listing:
+    """Give each picture of a walk its label and its place in the order."""
+    top, skipped, imagenet = walk.root, walk.skipped, dataset == "imagenet"
     own, label_of_folder, warnings = _classes_of(walk, imagenet, classes)
     names = _Names.of(walk)
     labels = label_of_folder[names.folder]
@@ -252,11 +302,12 @@ def list_pictures(
         skipped=skipped,
         warnings=tuple(warnings),
     )
-    return Listing(top, tuple(own), labels, sizes, report, names.select(order))
+    offsets = walk.offsets[order] if isinstance(walk, TarWalk) else None
+    return Listing(top, tuple(own), labels, sizes, report, names.select(order), offsets)
 
 
 def _classes_of(
-    walk: Walk, imagenet: bool, given: Sequence[bytes] | None
+    walk: Walk | TarWalk, imagenet: bool, given: Sequence[bytes] | None
 ) -> tuple[list[bytes], NDArray[np.int32], list[str]]:
     """Class names by number, the number of each folder's class (-1: none), and warnings."""
     class_of = [f.rpartition(b"/")[2] if imagenet else f.partition(b"/")[0] for f in walk.folders]
@@ -336,7 +387,7 @@ def _refuse_whole_data_sets(walk: Walk) -> None:
         )
 
 
-def _nothing_found(walk: Walk, skipped: Skipped) -> str:
+def _nothing_found(walk: Walk | TarWalk, skipped: Skipped) -> str:
     wanted = ", ".join(sorted(map(os.fsdecode, walk.wanted)))
     seen = "; seen:\n" + "\n".join(skipped.lines()) if skipped else ", the folder is empty"
     return f"{printable(walk.root)}: no pictures in class folders (looked for {wanted}){seen}"

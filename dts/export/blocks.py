@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dts.datasets.places import open_place
 from dts.export.errors import PictureError
 from dts.export.jpeg_head import NeedMore, kind_of, read_head
 from dts.format.block import pack_table
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from dts.datasets.places import Place
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def pack_pictures(
 
 def read_files(
     number: int,
-    paths: Sequence[bytes],
+    places: Sequence[Place],
     sizes: Sequence[int],
     labels: ArrayLike,
     stopped: Callable[[], bool],
@@ -105,7 +108,7 @@ def read_files(
     ----------
     number : int
         Number of the block in the file.
-    paths, sizes, labels
+    places, sizes, labels
         Of each picture; sizes as the scan saw them.
     stopped : callable
         Asked before each file; if it says True the answer is None.
@@ -117,14 +120,14 @@ def read_files(
     """
     data, offsets = _begin(0, number, sizes, labels)
     view = memoryview(data)
-    crcs = np.empty(len(paths), np.uint32)
+    crcs = np.empty(len(places), np.uint32)
     max_area, not_jpeg, no_end = 0, [], []
-    for i, (path, start, size) in enumerate(zip(paths, offsets, sizes, strict=True)):
+    for i, (place, start, size) in enumerate(zip(places, offsets, sizes, strict=True)):
         if stopped():
             return None
         stop = start + size
         try:
-            read = _read_into(path, view[start:stop])
+            read = _read_into(place, view[start:stop])
         except OSError as error:
             raise ReadError(i, f"cannot be read: {error.strerror}") from None
         if read != size:
@@ -141,12 +144,12 @@ def read_files(
     return Block(data, zlib.crc32(data), crcs, max_area, not_jpeg, no_end)
 
 
-def _read_into(path: bytes, view: memoryview) -> int:
+def _read_into(place: Place, view: memoryview) -> int:
     """Fill `view` from a file; say how many bytes were there, one more if the file goes on."""
-    with open(path, "rb", buffering=0) as file:
+    with open_place(place) as file:
         done = 0
         while done < len(view):
-            count = file.readinto(view[done:])
+            count = file.readinto(view[done:])  # type: ignore[attr-defined]
             if not count:
                 return done
             done += count

@@ -6,14 +6,16 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
+from dts.datasets.archives import read_map
 from dts.datasets.catalog import ARRAY_SETS, SPLITS, canonical
-from dts.datasets.listing import ListingError, list_pictures
+from dts.datasets.listing import ListingError, list_archive, list_pictures
 from dts.errors import ConfigError, ExportError
 from dts.export.arrays import export_arrays
 from dts.export.classlist import read_classes
-from dts.export.output import OutputFile, refuse_existing
+from dts.export.journal import partial_path
 from dts.export.run import ExportResult, Run
-from dts.export.target import target
+from dts.export.target import target as destination
+from dts.export.volumes import Earlier, Target
 from dts.format.layout import LEVELS
 from dts.format.reading import allowed_cpus
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Executor
 
+    from dts.datasets.listing import Listing
     from dts.datasets.report import ScanReport
 
 
@@ -81,6 +84,11 @@ def export_folder(
     overwrite: bool = False,
     on_error: str = "raise",
     executor: Executor | None = None,
+    volumes: int | None = None,
+    volume_size: int | None = None,
+    append: bool = False,
+    resume: bool = False,
+    val_map: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     dataset: str = "folder",
     report: Callable[[ScanReport], object] | None = None,
@@ -94,9 +102,12 @@ def export_folder(
     Parameters
     ----------
     src : path
-        Folder of class folders; see `dts.datasets.listing.list_pictures` for what is taken.
+        Folder of class folders; see `dts.datasets.listing.list_pictures` for what is taken. With
+        ``dataset="imagenet"`` also one of its archives, ``ILSVRC2012_img_train.tar`` or
+        ``ILSVRC2012_img_val.tar``, which is not unpacked; the bytes come out the same.
     dst : path
         The .dts file, or a folder, in which it is called ``folder_train_lv0.dts`` and the like.
+        Volumes are called ``folder_train_lv0_vol000.dts`` and so on.
     level : {0, 1, 2, 3}
         0 stores the files as they are. 1 scales short sides above 400 down to 400 (quality 90);
         2 scales from 440 on and crops to 600x400 or 400x600 (quality 90); 3 is 2 with quality 80.
@@ -117,7 +128,23 @@ def export_folder(
     on_error : {"raise", "skip"}
         What a picture does that cannot be packed. With "skip" it is in `ExportResult.skipped`.
     executor : concurrent.futures.Executor, optional
-        Encodes instead of processes of this machine (levels 1-3). Its workers must see `src`.
+        Encodes instead of processes of this machine (levels 1-3). Its workers must see `src`
+        under the same path. Any one will do, that of `dask.distributed` too; the bytes are the
+        same if its workers have the same Pillow.
+    volumes : int, optional
+        Cut the set into that many files, of equal numbers of blocks, give or take one. Ids are
+        those of a single file.
+    volume_size : int, optional
+        Cut it into as few files of equal size as have this many bytes each at most.
+    append : bool
+        Add volumes to the set that is at `dst`. Its files stay as they are, but for the name of a
+        single file, which becomes volume 0. Its class list and level are kept to.
+    resume : bool
+        Levels 1-3: keep what is done in two hidden files beside `dst`, and go on with it if an
+        export of the same source was stopped. Level 0 needs no more time than to check this.
+    val_map : path, optional
+        Text file with the class of each picture of the validation archive, one a line:
+        ``ILSVRC2012_val_00000001.JPEG n01751748``.
     progress : bool, optional
         Show a progress bar; by default on a terminal only.
     dataset : {"folder", "imagenet"}
@@ -134,26 +161,40 @@ def export_folder(
     ------
     ExportError
         The set cannot be packed: says which pictures and why, or that the target exists, or that
-        the disk is full.
+        the disk is full, or that what there is to append to or to resume does not fit.
+    ArchiveError
+        The archive or the map of classes is damaged.
     ConfigError
         A parameter has a wrong value.
     OSError
         The source cannot be listed, or the target not be written.
     """
     _check_settings(level, split, min_blocks, jobs, on_error, dataset)
+    _check_files(level, volumes, volume_size, append, overwrite, resume)
+    is_training = split == "train"
     names = None if classes is None else read_classes(classes)
-    with target(os.fspath(dst), dataset, split, level) as path:
-        refuse_existing(path, overwrite=overwrite)
-        try:
-            listing = list_pictures(src, dataset=dataset, split=split, classes=names)
-        except ListingError as error:
-            raise ExportError(str(error)) from None
-        if report is not None:
-            report(listing.report)
-        with OutputFile(path, overwrite=overwrite) as output:
+    with destination(os.fspath(dst), dataset, split, level) as path:
+        earlier = None
+        if append:
+            path, earlier = Earlier.read(path, level=level, is_training=is_training)
+            if names is None and earlier.classes is not None:
+                names = list(earlier.classes)
+        with Target(
+            path,
+            overwrite=overwrite,
+            volumes=volumes,
+            volume_size=volume_size,
+            earlier=earlier,
+            kept=partial_path(path) if resume else None,
+        ) as target:
+            listing = _list(src, dataset, split, names, val_map)
+            if earlier is not None:
+                earlier.check(listing)
+            if report is not None:
+                report(listing.report)
             run = Run(
                 listing,
-                output,
+                target,
                 level=level,
                 jobs=jobs or allowed_cpus(),
                 min_blocks=min_blocks,
@@ -161,7 +202,47 @@ def export_folder(
                 executor=executor,
                 progress=progress,
             )
-            return run.export(is_training=split == "train", plain=plain)
+            return run.export(is_training=is_training, plain=plain)
+
+
+def _list(
+    src: str | os.PathLike[str],
+    dataset: str,
+    split: str,
+    classes: list[bytes] | None,
+    val_map: str | os.PathLike[str] | None,
+) -> Listing:
+    """List the source, be it a folder or an archive."""
+    try:
+        if os.path.isfile(src) and dataset == "imagenet":
+            found = None if val_map is None else read_map(val_map)
+            return list_archive(src, val_map=found, classes=classes)
+        if val_map is not None:
+            raise ConfigError("val_map is for an archive of ImageNet, and src is none")
+        return list_pictures(src, dataset=dataset, split=split, classes=classes)
+    except ListingError as error:
+        raise ExportError(str(error)) from None
+
+
+def _check_files(
+    level: int,
+    volumes: int | None,
+    volume_size: int | None,
+    append: bool,
+    overwrite: bool,
+    resume: bool,
+) -> None:
+    if volumes is not None and volumes < 1:
+        raise ConfigError(f"volumes is {volumes!r}, must be at least 1")
+    if volumes is not None and volume_size is not None:
+        raise ConfigError("volumes and volume_size cannot both be given")
+    if append and overwrite:
+        raise ConfigError("append adds to what is there, overwrite replaces it: give one of them")
+    if resume and level == 0:
+        raise ConfigError(
+            "resume is for levels 1 to 3: level 0 copies files, and checking what is there takes "
+            "as long as copying it"
+        )
 
 
 def _check_settings(

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING
 
 from dts.datasets.report import human_bytes, printable
 from dts.errors import ExportError
+from dts.format.reading import read_at
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -28,6 +34,12 @@ def refuse_existing(path: str, *, overwrite: bool) -> None:
         raise ExportError(f"{printable(path)} exists already (overwrite replaces it)")
 
 
+def lock(fd: int) -> None:
+    """Take a file for this process, until it closes it or ends; OSError if another has it."""
+    if fcntl is not None:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 class OutputFile:
     """A file being written, without a name where the system can do that, else with a hidden one.
 
@@ -40,26 +52,41 @@ class OutputFile:
         Final name. A link is followed.
     overwrite : bool
         Replace what has that name when the new file is complete.
+    kept : str, optional
+        A name to write under instead. What that file holds already is not thrown away, and
+        without `commit` the file stays, so that a later run can go on with it.
 
     Raises
     ------
     ExportError
-        The name is taken, now or when the file is complete, and `overwrite` is off.
+        The name is taken, now or when the file is complete, and `overwrite` is off; or another
+        process writes to `kept`.
     OSError
         The folder is not there, or nothing may be written in it.
     """
 
-    def __init__(self, path: str, *, overwrite: bool):
+    def __init__(self, path: str, *, overwrite: bool, kept: str | None = None):
         refuse_existing(path, overwrite=overwrite)
         self.path = os.path.realpath(path)
         self.overwrite = overwrite
         self.folder = os.path.dirname(self.path)
         self._temporary: str | None = None
+        self._keep = kept is not None
         try:
-            self._file = os.fdopen(self._open(), "wb")
+            self._file = os.fdopen(self._open() if kept is None else self._reopen(kept), "wb")
         except OSError as error:
             raise OSError(error.errno, error.strerror, self.folder) from None
         self._end = 0
+
+    def _reopen(self, kept: str) -> int:
+        fd = os.open(kept, os.O_CREAT | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o666)
+        self._temporary = kept
+        try:
+            lock(fd)
+        except OSError:
+            os.close(fd)
+            raise ExportError(f"{printable(kept)}: another export is at work on it") from None
+        return fd
 
     def _open(self) -> int:
         if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
@@ -85,9 +112,20 @@ class OutputFile:
     ) -> None:
         with contextlib.suppress(OSError):  # a full disk fails again when buffers are flushed
             self._file.close()
-        if self._temporary is not None:
+        if self._temporary is not None and not self._keep:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._temporary)
+
+    def aim(self, path: str) -> None:
+        """Change the final name, within the folder.
+
+        Raises
+        ------
+        ExportError
+            It is taken, and `overwrite` is off.
+        """
+        refuse_existing(path, overwrite=self.overwrite)
+        self.path = os.path.realpath(path)
 
     def require(self, total: int) -> None:
         """Raise ExportError if the disk has less room than `total` bytes."""
@@ -113,11 +151,21 @@ class OutputFile:
         except OSError as error:
             raise self._named(error) from None
 
+    def read(self, offset: int, size: int) -> bytes:
+        """Read what was written; fewer bytes only at the end of the file."""
+        try:
+            return read_at(self._file.fileno(), offset, size)
+        except OSError as error:
+            raise self._named(error) from None
+
+    def cut(self, size: int) -> None:
+        """Throw away what lies behind the first `size` bytes."""
+        self._file.truncate(size)
+        self._end = size
+
     def restart(self) -> None:
         """Throw away what was written so far."""
-        self._file.seek(0)
-        self._file.truncate()
-        self._end = 0
+        self.cut(0)
 
     def sync(self) -> None:
         """Bring all bytes to the disk."""
@@ -131,6 +179,7 @@ class OutputFile:
         self.sync()
         try:
             self._give_name()
+            self._keep = False
             self._sync_folder()
         except FileExistsError:
             raise ExportError(

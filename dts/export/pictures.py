@@ -6,16 +6,22 @@ mode is converted when, and Pillow's own defaults decide them. Nothing here may 
 
 from __future__ import annotations
 
+import contextlib
 import io
+import threading
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import simplejpeg
 from PIL import Image, UnidentifiedImageError
 
+from dts.datasets.places import open_place
 from dts.export.errors import PictureError
 from dts.export.jpeg_head import JpegHead, NeedMore, kind_of, read_head, why_not_jpeg
+
+if TYPE_CHECKING:
+    from dts.datasets.places import Place
 
 SHORT_SIDE = 400
 THRESHOLD = {1: 400, 2: 440, 3: 440}  # a short side above it is scaled down to SHORT_SIDE
@@ -33,7 +39,7 @@ class Encoded(NamedTuple):
     height: int
 
 
-def check_file(path: bytes) -> JpegHead:
+def check_file(place: Place | bytes) -> JpegHead:
     """Read the head of a JPEG file that is to be stored as it is.
 
     Raises
@@ -43,12 +49,12 @@ def check_file(path: bytes) -> JpegHead:
     OSError
         It cannot be read.
     """
-    with open(path, "rb", buffering=0) as file:
+    with open_place(place) as file:
         data = file.read(HEAD_BYTES)
         try:
             return _checked(read_head(data))
         except NeedMore:
-            return _check(data + file.readall())
+            return _check(data + file.read())
 
 
 def _check(data: bytes) -> JpegHead:
@@ -64,6 +70,31 @@ def _checked(head: JpegHead) -> JpegHead:
     if head.width == 0 or head.height == 0:
         raise PictureError(f"says it is {head.width}x{head.height} pixels")
     return head
+
+
+class _Quiet:
+    """No warnings while any thread is inside: the filters are those of the whole process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._filters = contextlib.ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._filters.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("ignore")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._filters.close()
+
+
+_quiet = _Quiet()
 
 
 def reencode(data: bytes, level: int) -> Encoded:
@@ -86,8 +117,7 @@ def reencode(data: bytes, level: int) -> Encoded:
     """
     if not data:
         raise PictureError("has 0 bytes")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # broken EXIF and the like says nothing of the pixels
+    with _quiet:  # broken EXIF and the like says nothing of the pixels
         try:
             return _reencode(data, level)
         except Exception as error:  # Pillow's decoders raise whatever they come across

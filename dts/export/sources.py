@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dts.datasets.places import WHOLE, open_place
 from dts.errors import ExportError
 from dts.export.blocks import Block, ReadError, pack_pictures, read_files
 from dts.export.errors import PictureError
@@ -20,13 +21,15 @@ from dts.export.flow import in_order, processes, stopped
 from dts.export.packing import Filler, shuffled
 from dts.export.pictures import Encoded, check_file, reencode
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
+from dts.format.reading import allowed_cpus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from dts.datasets.listing import Listing
+    from dts.datasets.places import Place
     from dts.export.packing import Arrangement
 
 READERS = 4  # threads that read ahead, each a block of 16 MiB
@@ -36,11 +39,15 @@ ENCODED_AT_ONCE = 8  # pictures an encoding task makes: what an interrupt has to
 
 
 class Filled(NamedTuple):
-    """A block, and of each picture in it the sample number and the size of its source."""
+    """A block, and of each picture in it the sample number and the size of its source.
+
+    `following` is where in the order of encoding the next block begins.
+    """
 
     block: Block
     samples: NDArray[np.int64]
     source_sizes: NDArray[np.int64]
+    following: int = 0
 
 
 class BadSample(Exception):
@@ -66,7 +73,7 @@ def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tup
         found = []
         for i in range(start, min(start + CHECKED_AT_ONCE, n)):
             try:
-                check_file(listing.path(i))
+                check_file(listing.place(i))
             except PictureError as error:
                 found.append((i, str(error)))
             except OSError as error:
@@ -83,9 +90,10 @@ def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tup
 def changed_files(listing: Listing) -> Iterator[tuple[int, str]]:
     """Look at every file again; yield what is not as the listing says."""
     for i in range(len(listing)):
-        path = listing.path(i)
+        path, offset, size = listing.place(i)
         try:
-            if os.stat(path).st_size != listing.sizes[i]:
+            there = os.stat(path).st_size
+            if there != listing.sizes[i] if size == WHOLE else there < offset + size:
                 yield i, "changed its size since it was listed"
             elif not os.access(path, os.R_OK):
                 yield i, f"cannot be read: {os.strerror(errno.EACCES)}"
@@ -94,9 +102,24 @@ def changed_files(listing: Listing) -> Iterator[tuple[int, str]]:
 
 
 def stored_blocks(
-    listing: Listing, plan: Arrangement, readers: int, tick: Callable[[int], object]
+    listing: Listing,
+    plan: Arrangement,
+    numbers: Sequence[int],
+    readers: int,
+    tick: Callable[[int], object],
 ) -> Generator[Filled]:
-    """Read the blocks of a level 0 file, some ahead.
+    """Read the blocks of a level 0 set, some ahead.
+
+    Parameters
+    ----------
+    listing : Listing
+    plan : Arrangement
+    numbers : sequence of int
+        Number of each block in its file.
+    readers : int
+        Threads.
+    tick : callable
+        Called with the number of pictures that were read.
 
     Raises
     ------
@@ -108,9 +131,10 @@ def stored_blocks(
     def read(k: int) -> Filled | None:
         samples = plan.block(k)
         sizes = listing.sizes[samples]
-        paths = [listing.path(i) for i in samples]
+        places = [listing.place(i) for i in samples]
+        labels = listing.labels[samples]
         try:
-            block = read_files(k, paths, sizes.tolist(), listing.labels[samples], stop.is_set)
+            block = read_files(numbers[k], places, sizes.tolist(), labels, stop.is_set)
         except ReadError as error:
             raise BadSample(int(samples[error.place]), error.reason) from None
         return None if block is None else Filled(block, samples, sizes)
@@ -132,6 +156,7 @@ def encoded_blocks(
     jobs: int,
     executor: Executor | None,
     bad: Callable[[int, str], None],
+    start: tuple[int, int],
     tick: Callable[[int], object],
 ) -> Generator[Filled]:
     """Encode all pictures of a listing and fill block after block.
@@ -146,23 +171,27 @@ def encoded_blocks(
         Where to encode instead. Its workers must see the files under the same paths.
     bad : callable
         Called with sample number and reason of each picture that cannot be packed.
+    start : tuple of (int, int)
+        Number of the first block to make, and where in the order of encoding it begins.
     tick : callable
         Called with the number of pictures that were done.
     """
-    order = shuffled(len(listing))
+    number, begin = start
+    tick(begin)
+    order = shuffled(len(listing))[begin:]
     filler = Filler(capacity(level), MAX_PICTURES[level])
-    number = area = 0
+    area = 0
     pictures: list[bytes] = []
     samples: list[int] = []
     sources: list[int] = []
 
-    def block() -> Filled:
+    def block(following: int) -> Filled:
         index = np.array(samples, np.int64)
         packed = pack_pictures(level, number, pictures, listing.labels[index], area)
-        return Filled(packed, index, np.array(sources, np.int64))
+        return Filled(packed, index, np.array(sources, np.int64), following)
 
     with contextlib.closing(_encoded(listing, order, level, jobs, executor)) as results:
-        for sample, result in zip(order.tolist(), results, strict=True):
+        for at, (sample, result) in enumerate(zip(order.tolist(), results, strict=True), begin):
             tick(1)
             if isinstance(result, str):
                 bad(sample, result)
@@ -174,7 +203,7 @@ def encoded_blocks(
                 bad(sample, f"takes {len(encoded.data):,} bytes, a block has {capacity(level):,}")
                 continue
             if begins:
-                yield block()
+                yield block(at)
                 number += 1
                 pictures, samples, sources, area = [], [], [], 0
             pictures.append(encoded.data)
@@ -182,7 +211,7 @@ def encoded_blocks(
             sources.append(source_size)
             area = max(area, encoded.width * encoded.height)
     if pictures:
-        yield block()
+        yield block(begin + len(order))
 
 
 def _encoded(
@@ -194,7 +223,7 @@ def _encoded(
 ) -> Generator[tuple[Encoded, int] | str]:
     """Encode pictures in an order; a reason in place of one that cannot be."""
     tasks = (
-        ([listing.path(i) for i in order[start : start + ENCODED_AT_ONCE]], level)
+        ([listing.place(i) for i in order[start : start + ENCODED_AT_ONCE]], level)
         for start in range(0, len(order), ENCODED_AT_ONCE)
     )
     with contextlib.ExitStack() as stack:
@@ -207,31 +236,34 @@ def _encoded(
                     stacklevel=2,
                 )
         if executor is None:
-            for paths, _ in tasks:
-                yield from encode_files(paths, level)
+            for places, _ in tasks:
+                yield from encode_files(places, level)
             return
         try:
-            for results in in_order(executor, encode_files, tasks, 4 * jobs):
+            for results in in_order(executor, encode_files, tasks, 4 * max(jobs, allowed_cpus())):
                 yield from results
         except BrokenProcessPool:
             raise ExportError("an encoding process died, perhaps for want of memory") from None
 
 
-def encode_files(paths: list[bytes], level: int) -> list[tuple[Encoded, int] | str]:
+def encode_files(places: list[Place], level: int) -> list[tuple[Encoded, int] | str]:
     """Read and encode some pictures: what an encoding process is given to do.
 
     Returns
     -------
     list
-        For each path the picture and the size of its file, or the reason why there is none.
+        For each place the picture and the size of its file, or the reason why there is none.
     """
     results: list[tuple[Encoded, int] | str] = []
-    for path in paths:
+    for place in places:
         if stopped():
             break
         try:
-            with open(path, "rb") as file:
+            with open_place(place) as file:
                 data = file.read()
+            if place.size not in (WHOLE, len(data)):
+                results.append("changed its size since it was listed")
+                continue
             results.append((reencode(data, level), len(data)))
         except OSError as error:
             results.append(f"cannot be read: {error.strerror}")

@@ -37,6 +37,11 @@ def block_magic(level: int) -> bytes:
     return b"LV%dB" % level
 
 
+def renumber(block: bytearray, number: int) -> None:
+    """Give a packed block another number: it goes to another place or file."""
+    block[4:8] = number.to_bytes(4, "little")
+
+
 def file_name(dataset: str, is_training: bool, level: int | None = None) -> str:
     """Name under which a data set is looked for.
 

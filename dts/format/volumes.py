@@ -1,6 +1,7 @@
 """Opening the file or files of a set: headers that agree, descriptors, extensions."""
 
 import os
+import warnings
 
 from dts.errors import FormatError
 from dts.format.extension import StoredExtension
@@ -9,14 +10,7 @@ from dts.format.layout import split_volume_path, volume_path
 from dts.format.reading import read_at
 
 # What all volumes of a set must say alike.
-_COMMON = (
-    "dataset_type",
-    "is_training",
-    "compress_level",
-    "num_classes",
-    "num_volumes",
-    "total_blocks",
-)
+_COMMON = ("dataset_type", "is_training", "compress_level", "num_classes")
 
 
 class Volume:
@@ -63,8 +57,21 @@ class Volume:
         self._file.close()
 
 
+def first_volume(path: str | os.PathLike[str]) -> str:
+    """Give `path`, or volume 0 of the set that would have this path as a single file."""
+    path = os.fspath(path)
+    first = volume_path(path, 0)
+    return first if not os.path.lexists(path) and os.path.exists(first) else path
+
+
 def open_volumes(path: str | os.PathLike[str], *, use_extension: bool) -> list[Volume]:
     """Open a file, and with it all other volumes of its set, in their order.
+
+    Parameters
+    ----------
+    path : str or path-like
+        One file, or any volume of a set, or the path that the set would have as a single file.
+    use_extension : bool
 
     Raises
     ------
@@ -74,22 +81,18 @@ def open_volumes(path: str | os.PathLike[str], *, use_extension: bool) -> list[V
         Not a .dts file, a damaged extension, or a volume that is missing or contradicts the
         others; names the file.
     """
-    path = os.fspath(path)
+    path = first_volume(path)
     header = read_header(path)
-    if header.num_volumes == 1:
-        return [Volume(path, use_extension=use_extension)]
-    base = _base_of(path, header)
+    split = split_volume_path(path)
+    if split is None or split[1] != header.volume_id:
+        if header.num_volumes == 1:
+            return [Volume(path, use_extension=use_extension)]
+        k, n = header.volume_id, header.num_volumes
+        raise FormatError(f"{path}: is volume {k} of {n}, so its name must end in _vol{k:03d}.dts")
     volumes: list[Volume] = []
     try:
-        volumes.extend(
-            _open_one(base, k, header, use_extension) for k in range(header.num_volumes)
-        )
-        blocks = sum(volume.header.num_blocks for volume in volumes)
-        if blocks != header.total_blocks:
-            raise FormatError(
-                f"{base}: its {len(volumes)} volumes have {blocks} blocks, their headers say "
-                f"{header.total_blocks}"
-            )
+        _open_all(volumes, split[0], header.num_volumes, use_extension)
+        _warn_of_strays(split[0], len(volumes))
     except BaseException:
         for volume in volumes:
             volume.close()
@@ -97,27 +100,66 @@ def open_volumes(path: str | os.PathLike[str], *, use_extension: bool) -> list[V
     return volumes
 
 
-def _base_of(path: str, header: Header) -> str:
-    k, n = header.volume_id, header.num_volumes
-    split = split_volume_path(path)
-    if split is None or split[1] != k:
-        raise FormatError(f"{path}: is volume {k} of {n}, so its name must end in _vol{k:03d}.dts")
-    return split[0]
+def _open_all(volumes: list[Volume], base: str, least: int, use_extension: bool) -> None:
+    """Open a set group by group: volumes that were written together count each other.
+
+    Later groups were appended. Their headers count all volumes and blocks up to their own last,
+    those before are as they were; so nothing that is complete is ever written again. There must
+    be `least` volumes.
+    """
+    n = 1
+    while len(volumes) < max(n, least) or os.path.exists(volume_path(base, len(volumes))):
+        k = len(volumes)
+        volume = _open_one(base, k, max(n, least, k + 1), use_extension)
+        volumes.append(volume)
+        _check_against(volume, volumes[0].header, k)
+        counted = volume.header.num_volumes
+        if k == 0 or k == n:
+            n = counted
+        elif counted != n:
+            raise _contradicts(volume, "num_volumes")
+        if k == n - 1:
+            blocks = sum(volume.header.num_blocks for volume in volumes)
+            for member in volumes:
+                if member.header.num_volumes == n and member.header.total_blocks != blocks:
+                    raise FormatError(
+                        f"{base}: its {n} volumes have {blocks} blocks, their headers say "
+                        f"{member.header.total_blocks}"
+                    )
 
 
-def _open_one(base: str, k: int, first: Header, use_extension: bool) -> Volume:
+def _open_one(base: str, k: int, n: int, use_extension: bool) -> Volume:
     path = volume_path(base, k)
     try:
-        volume = Volume(path, use_extension=use_extension)
+        return Volume(path, use_extension=use_extension)
     except FileNotFoundError:
-        raise FormatError(f"{path}: volume {k} of {first.num_volumes} is missing") from None
-    wrong = [n for n in _COMMON if getattr(volume.header, n) != getattr(first, n)]
-    if volume.header.volume_id != k:
-        wrong.append("volume_id")
-    if wrong:
-        volume.close()
-        raise FormatError(
-            f"{path}: {wrong[0]} is {getattr(volume.header, wrong[0])!r}, which contradicts the "
-            "other volumes of the set"
+        raise FormatError(f"{path}: volume {k} of {n} is missing") from None
+
+
+def _warn_of_strays(base: str, n: int) -> None:
+    """Warn of volumes behind a gap: an append was stopped there, or a volume was lost."""
+    folder, name = os.path.split(base)
+    with os.scandir(folder or ".") as entries:
+        splits = [(entry.name, split_volume_path(entry.name)) for entry in entries]
+    strays = sorted(
+        entry for entry, split in splits if split and split[0] == name and split[1] > n
+    )
+    if strays:
+        warnings.warn(
+            f"{base}: volume {n} is not there, but {strays[0]} is; it was left out", stacklevel=4
         )
-    return volume
+
+
+def _check_against(volume: Volume, first: Header, k: int) -> None:
+    for name in _COMMON:
+        if getattr(volume.header, name) != getattr(first, name):
+            raise _contradicts(volume, name)
+    if volume.header.volume_id != k:
+        raise _contradicts(volume, "volume_id")
+
+
+def _contradicts(volume: Volume, name: str) -> FormatError:
+    value = getattr(volume.header, name)
+    return FormatError(
+        f"{volume.path}: {name} is {value!r}, which contradicts the other volumes of the set"
+    )

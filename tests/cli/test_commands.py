@@ -508,14 +508,14 @@ def test_extract_refuses_a_damaged_sample(run, packed, tmp_path):
     "name", ["..\\x", "c:x", "a/con", "a/COM1.jpg", "a/b. ", "a/b.", "a?b", "a/b\x07", "../x"]
 )
 def test_names_that_lead_elsewhere_on_windows(name):
-    from dts.cli import is_safe
+    from dts.extract import is_safe
 
     assert not is_safe(name, windows=True)
     assert is_safe(name, windows=False) == (name != "../x")
 
 
 def test_ordinary_names_are_safe_everywhere():
-    from dts.cli import is_safe
+    from dts.extract import is_safe
 
     for name in ("a/b.jpeg", "x", "n01/n01_1.JPEG", "console/comma.jpg", "a b/..c", "ä/…"):
         assert is_safe(name, windows=True)

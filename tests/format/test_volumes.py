@@ -126,3 +126,51 @@ def test_errors_name_the_volume(write_volumes):
         assert error.name == volumes[1].names[5]
         (damage,) = file.verify().damaged
         assert (damage.path, damage.block) == (str(volumes[1].path), 1)
+
+
+@pytest.fixture
+def appended(write_dts, make_blocks):
+    """Write two volumes that count each other, and a third one that was added later."""
+    return [
+        write_dts(
+            name=f"set_vol{k:03d}.dts",
+            blocks=make_blocks(counts, seed=k),
+            volume_id=k,
+            num_volumes=n,
+            total_blocks=total,
+        )
+        for k, (counts, n, total) in enumerate([([3, 5], 2, 3), ([4], 2, 3), ([2], 3, 4)])
+    ]
+
+
+@pytest.mark.parametrize("name", ["set.dts", "set_vol000.dts", "set_vol002.dts"])
+def test_volumes_that_were_added_later(appended, tmp_path, name):
+    samples = [sample for volume in appended for sample in volume.samples]
+    with DtsFile(tmp_path / name) as file:
+        assert [(bytes(data), label) for data, label in file] == samples
+        assert file.paths == [str(volume.path) for volume in appended]
+        assert file.verify().ok
+
+
+def test_counts_of_a_group_that_contradict_it(appended, tmp_path):
+    header = read_header(appended[1].path)
+    appended[1].patch(0, header.replace(total_blocks=4).to_bytes())
+    with pytest.raises(FormatError, match="2 volumes have 3 blocks, their headers say 4"):
+        DtsFile(appended[2].path)
+    appended[1].patch(0, header.replace(num_volumes=3, total_blocks=4).to_bytes())
+    with pytest.raises(FormatError, match=r"set_vol001\.dts: num_volumes is 3"):
+        DtsFile(appended[0].path)
+    appended[1].patch(0, header.to_bytes())
+    last = read_header(appended[2].path)
+    appended[2].patch(0, last.replace(total_blocks=5).to_bytes())
+    with pytest.raises(FormatError, match="3 volumes have 4 blocks, their headers say 5"):
+        DtsFile(appended[0].path)
+
+
+def test_a_volume_behind_a_gap_is_told(appended):
+    os.rename(appended[2].path, str(appended[2].path).replace("002", "003"))
+    with pytest.warns(UserWarning, match=r"volume 2 is not there, but set_vol003\.dts is"):
+        assert len(DtsFile(appended[0].path)) == 12
+    os.remove(appended[1].path)
+    with pytest.raises(FormatError, match="volume 1 of 2 is missing"):
+        DtsFile(appended[0].path)
