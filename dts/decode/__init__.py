@@ -2,14 +2,16 @@
 
 from dts.decode._select import library_info, use_backend
 from dts.decode.jpeg import set_pixel_limit
-from dts.decode.picture import Decoder, JpegHeader, decode, header
+from dts.decode.picture import Decoder, JpegHeader, check, decode, header, orientation
 
 __all__ = [
     "Decoder",
     "JpegHeader",
+    "check",
     "decode",
     "header",
     "library_info",
+    "orientation",
     "set_pixel_limit",
     "use_backend",
 ]
