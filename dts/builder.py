@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from numpy.typing import DTypeLike
 
 from dts.config import LoadMode, NormMode
+from dts.datasets.catalog import canonical
 from dts.errors import ConfigError
 from dts.transforms import Transform
 
@@ -21,14 +22,6 @@ Numbers: TypeAlias = float | Iterable[float]
 
 _log = logging.getLogger("dts")
 
-_DATASETS = {
-    "mnist": "mnist",
-    "cifar": "cifar10",
-    "cifar10": "cifar10",
-    "cifar100": "cifar100",
-    "imagenet": "imagenet",
-    "folder": "folder",
-}
 _DTYPES = ("float32", "float16", "uint8")
 _LABELS = ("int32", "int64")
 
@@ -328,9 +321,7 @@ class Setup:
     def _check_values(self):
         if self._dataset is None:
             raise ConfigError("dataset: name a data set and its path")
-        key = self._dataset[0].lower().replace("-", "").replace("_", "")
-        if key not in _DATASETS:
-            raise ConfigError(f"dataset: {self._dataset[0]!r} is none of {', '.join(_DATASETS)}")
+        canonical(self._dataset[0])
         if not self._dataset[1] or self._dataset[2] == "":
             raise ConfigError("dataset: the path is empty")
         if self._batch_size is None:
@@ -383,7 +374,7 @@ class Setup:
 
     def _name(self) -> str:
         assert self._dataset is not None  # _check_values saw to that
-        return _DATASETS[self._dataset[0].lower().replace("-", "").replace("_", "")]
+        return canonical(self._dataset[0])
 
 
 def _numbers(method: str, value: Any) -> tuple[float, ...]:
