@@ -99,6 +99,7 @@ def run_export(options: argparse.Namespace) -> None:
         plain=options.plain,
         overwrite=options.overwrite,
         on_error=options.on_error,
+        check=options.check,
         report=lambda found: print(found, flush=True),
     )
     print(result)
@@ -325,6 +326,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=("raise", "skip"),
         default="raise",
         help="what a picture that cannot be packed does (default: %(default)s)",
+    )
+    export.add_argument(
+        "--check",
+        action="store_true",
+        help="level 0: decode every picture once, to find damaged ones (other levels always do)",
     )
     export.add_argument("--plain", action="store_true", help="no names, no checksums of samples")
     export.add_argument("--overwrite", action="store_true", help="replace DST")

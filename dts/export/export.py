@@ -65,6 +65,7 @@ def export_folder(
     plain: bool = False,
     overwrite: bool = False,
     on_error: str = "raise",
+    check: bool = False,
     executor: Executor | None = None,
     progress: bool | None = None,
     dataset: str = "folder",
@@ -101,6 +102,10 @@ def export_folder(
         Replace an existing file.
     on_error : {"raise", "skip"}
         What a picture does that cannot be packed. With "skip" it is in `ExportResult.skipped`.
+    check : bool
+        Level 0: decode every picture once, in `jobs` threads, and treat damaged ones by
+        `on_error`. Off by default, because level 0 copies and never decodes; without it a file
+        that is cut short is found when it is loaded. Levels 1-3 decode, so they always check.
     executor : concurrent.futures.Executor, optional
         Encodes instead of processes of this machine (levels 1-3). Its workers must see `src`.
     progress : bool, optional
@@ -143,6 +148,7 @@ def export_folder(
                 jobs=jobs or allowed_cpus(),
                 min_blocks=min_blocks,
                 skip=on_error == "skip",
+                check=check,
                 executor=executor,
                 progress=progress,
             )

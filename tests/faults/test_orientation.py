@@ -84,7 +84,7 @@ def test_all_eight_through_the_usual_chain(eight, stored, backend, setup, size):
 
 def test_chains_that_hold_a_picture_in_between(eight, stored, setup):
     chain = [CenterCrop((200, 210)), Resize((50, 60)), RandomResizedCrop(32)]
-    images, draws, _ = batches(setup(eight[0]).train_transforms(*chain).exif_orientation())
+    images, _, _ = batches(setup(eight[0]).train_transforms(*chain).exif_orientation())
     flat = setup(eight[0]).train_transforms(*chain)
     upright, _, _ = batches(flat)
     assert any(not np.array_equal(images[k], upright[k]) for k in range(1, 8))
