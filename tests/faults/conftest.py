@@ -21,7 +21,7 @@ def _usable():
     return names
 
 
-@pytest.fixture(params=_usable())
+@pytest.fixture(params=_usable(), scope="module")
 def backend(request):
     """Run a test with a libjpeg and with the fallback."""
     before = decode.library_info()
