@@ -100,6 +100,7 @@ def run_export(options: argparse.Namespace) -> None:
         overwrite=options.overwrite,
         on_error=options.on_error,
         check=options.check,
+        strict=options.strict,
         report=lambda found: print(found, flush=True),
     )
     print(result)
@@ -331,6 +332,11 @@ def _parser() -> argparse.ArgumentParser:
         "--check",
         action="store_true",
         help="level 0: decode every picture once, to find damaged ones (other levels always do)",
+    )
+    export.add_argument(
+        "--strict",
+        action="store_true",
+        help="a class without pictures, or classes that look alike, are errors",
     )
     export.add_argument("--plain", action="store_true", help="no names, no checksums of samples")
     export.add_argument("--overwrite", action="store_true", help="replace DST")

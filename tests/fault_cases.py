@@ -190,7 +190,8 @@ def jpegs():
         "J27": Case(
             patch_frame(b, height=60000, width=60000),
             reason="3600000000 pixels, over the limit",
-            encoded="3600000000 pixels, over the limit",
+            stored="60000x60000 pixels, over the limit of 268,435,456",
+            encoded="60000x60000 pixels, over the limit of 268,435,456",
         ),
         "J28": Case(
             patch_frame(b, height=480, width=640),

@@ -254,6 +254,11 @@ def set_library(library):
         _library = chosen.c
 
 
+def pixel_limit():
+    """Return the pixels of the largest picture that is decoded. See `set_pixel_limit`."""
+    return dts_jpeg_pixel_limit()
+
+
 def set_pixel_limit(pixels):
     """Set the largest picture that is decoded; all others are refused before memory is taken.
 

@@ -66,6 +66,7 @@ def export_folder(
     overwrite: bool = False,
     on_error: str = "raise",
     check: bool = False,
+    strict: bool = False,
     executor: Executor | None = None,
     progress: bool | None = None,
     dataset: str = "folder",
@@ -106,6 +107,8 @@ def export_folder(
         Level 0: decode every picture once, in `jobs` threads, and treat damaged ones by
         `on_error`. Off by default, because level 0 copies and never decodes; without it a file
         that is cut short is found when it is loaded. Levels 1-3 decode, so they always check.
+    strict : bool
+        Take the scan's warnings for errors: a class without pictures, classes that look alike.
     executor : concurrent.futures.Executor, optional
         Encodes instead of processes of this machine (levels 1-3). Its workers must see `src`.
     progress : bool, optional
@@ -140,6 +143,8 @@ def export_folder(
             raise ExportError(str(error)) from None
         if report is not None:
             report(listing.report)
+        if strict and listing.report.warnings:
+            raise ExportError("; ".join(listing.report.warnings))
         with OutputFile(path, overwrite=overwrite) as output:
             run = Run(
                 listing,

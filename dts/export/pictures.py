@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from dts.decode import Decoder
+from dts.decode import Decoder, pixel_limit
 from dts.errors import DecodeError
 from dts.export.errors import PictureError
 from dts.export.jpeg_head import JpegHead, NeedMore, kind_of, read_head, why_not_jpeg
@@ -79,6 +79,10 @@ def _checked(head: JpegHead) -> JpegHead:
         raise PictureError(f"has {head.bits} bits per channel, only 8 can be decoded")
     if head.width == 0 or head.height == 0:
         raise PictureError(f"says it is {head.width}x{head.height} pixels")
+    if head.width * head.height > pixel_limit():
+        raise PictureError(
+            f"says it is {head.width}x{head.height} pixels, over the limit of {pixel_limit():,}"
+        )
     return head
 
 

@@ -188,7 +188,7 @@ def test_claims_of_many_pixels_are_refused(make):
     data = bytearray(make.jpeg(3, 64, 48))
     at = data.index(b"\xff\xc0")
     data[at + 5 : at + 9] = b"\xea\x60\xea\x60"  # 60000 x 60000
-    with pytest.raises(PictureError, match="3600000000 pixels"):
+    with pytest.raises(PictureError, match="60000x60000 pixels, over the limit"):
         reencode(bytes(data), 1)
 
 
