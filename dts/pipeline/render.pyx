@@ -25,7 +25,7 @@ cdef enum:
 ctypedef struct Feed:
     # Rows of a source, handed out in rising order.
     const dts_source *source
-    const uint8_t *pixels   # first wanted pixel, where all are in memory; NULL: decode into the ring
+    const uint8_t *pixels   # first wanted pixel, where all are in memory; NULL: decode into ring
     int64_t pixels_stride
     int first_row           # that one's row
     int next_row            # decoder: first row not yet decoded

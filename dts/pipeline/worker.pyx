@@ -4,7 +4,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdio cimport snprintf
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport dts_jpeg_info, jpeg_header, jpeg_orientation, jpeg_reason, jpeg_stop, upright_size
+from dts.decode.jpeg cimport (
+    dts_jpeg_info, jpeg_header, jpeg_orientation, jpeg_reason, jpeg_stop, upright_size,
+)
 from dts.pipeline.render cimport (
     dts_scratch, dts_sink, dts_source, format_bytes, materialise, render,
 )
