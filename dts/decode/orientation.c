@@ -53,7 +53,7 @@ static int tiff_orientation(const uint8_t *t, uint32_t n) {
 }
 
 int dts_jpeg_orientation(dts_jpeg *j) {
-    /* dts_jpeg_parse went the same way: up to the scan, all lengths are within the data. */
+    /* dts_jpeg_parse went the same way and found all segments up to the scan within the data. */
     const uint8_t *data = j->data;
     for (int64_t at = 2; at + 4 <= j->size;) {
         if (data[at] != 0xFF || data[at + 1] == 0xFF) {
@@ -68,6 +68,8 @@ int dts_jpeg_orientation(dts_jpeg *j) {
             continue;
         }
         const int length = data[at + 2] << 8 | data[at + 3];
+        if (length < 2 || at + 2 + length > j->size)
+            return 1;
         if (marker == APP1 && length >= 8 && memcmp(data + at + 4, "Exif\0\0", 6) == 0) {
             const int found = tiff_orientation(data + at + 10, (uint32_t)length - 8);
             j->warnings += found == 0;
