@@ -77,7 +77,7 @@ class Draws:
     split : str
         "train" or "val".
     image_size : (int, int)
-        Height and width of the packed picture, in pixels.
+        Height and width of the packed picture, in pixels; upright with ``exif_orientation``.
     crop : Box or None
         The box of the first crop of the chain, in pixels of that crop's input (the packed picture
         where the crop comes first).

@@ -22,9 +22,9 @@ def target(dst: str, dataset: str, split: str, level: int | None) -> Iterator[st
         yield dst
         return
     made = not os.path.isdir(dst)
-    if made:
-        os.makedirs(dst)
-    try:
+    try:  # from before it is made: an interrupt may come in between
+        if made:
+            os.makedirs(dst)
         yield os.path.join(dst, file_name(dataset, split == "train", level))
     except BaseException:
         if made:

@@ -13,8 +13,8 @@ from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
-import processes
 import pytest
+from processes import heed_ctrl_c
 
 from dts.errors import ExportError, FormatError
 from dts.export import export_folder, run
@@ -181,7 +181,7 @@ def long_export(tmp_path, make):
             text=True,
             start_new_session=True,
             env=ENVIRONMENT,
-            preexec_fn=processes.heed_ctrl_c,
+            preexec_fn=heed_ctrl_c,
         )
         assert process.stdout.readline() == "go\n"
         return process
