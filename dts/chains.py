@@ -126,8 +126,11 @@ def _between(ops, start, channels):
     for op, follows in zip(steps, [*steps[1:], None], strict=True):
         size = op.output_size(size)
         if isinstance(op, CenterCrop) or isinstance(follows, (RandomResizedCrop, Resize)):
-            height, width = size or (op.size, op.size * ASPECT)
-            sizes.append(height * width * channels)
+            if size is not None:
+                sizes.append(size[0] * size[1] * channels)
+            else:
+                assert isinstance(op.size, int)  # only Resize(side) leaves the size open
+                sizes.append(op.size * op.size * ASPECT * channels)
     return sum(sorted(sizes)[-2:])
 
 
