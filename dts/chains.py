@@ -8,13 +8,14 @@ import numpy as np
 from dts.config import NormMode
 from dts.errors import ConfigError
 from dts.kernels import norm_constants
-from dts.transforms import CenterCrop, RandomErasing, Resize, Transform
+from dts.transforms import CenterCrop, RandomErasing, RandomResizedCrop, Resize, Transform
 
 if TYPE_CHECKING:
     from dts.builder import Setup
     from dts.sources import Source
 
 HALF_MAX = 65504.0
+ASPECT = 4  # long side / short side of pictures, for the memory plan
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class OutputPlan:
 
     chains: dict[str, tuple[Transform, ...]]
     shapes: dict[str, tuple[int, int, int]]
+    between: dict[str, int]  # bytes of the pictures that a worker needs between two steps
     channels: int
     scale: tuple[float, ...]
     bias: tuple[float, ...]
@@ -45,7 +47,8 @@ def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
     _check_erase(setup, chains, channels)
     scale, bias = _norm(setup, channels)
     shapes = {name: (height, width, last) for name, (height, width) in sizes.items()}
-    return OutputPlan(chains, shapes, channels, scale, bias)
+    between = {name: _between(ops, starts[name], channels) for name, ops in chains.items()}
+    return OutputPlan(chains, shapes, between, channels, scale, bias)
 
 
 def _channels(setup, starts):
@@ -110,6 +113,25 @@ def _check_between(setup, chains, starts):
                     f"max_intermediate_resolution: {op!r} of {name}_transforms makes "
                     f"{size[0]} x {size[1]}, over the cap of {cap}"
                 )
+
+
+def _between(ops, start, channels):
+    """Bytes of whole pictures in between; a worker keeps two at most.
+
+    There is one where another resize follows, and where a crop may have to be padded.
+    """
+    size = None if start is None else start[:2]
+    sizes = []
+    steps = [op for op in ops if isinstance(op, (RandomResizedCrop, Resize, CenterCrop))]
+    for op, follows in zip(steps, [*steps[1:], None], strict=True):
+        size = op.output_size(size)
+        if isinstance(op, CenterCrop) or isinstance(follows, (RandomResizedCrop, Resize)):
+            if size is not None:
+                sizes.append(size[0] * size[1] * channels)
+            else:
+                assert isinstance(op.size, int)  # only Resize(side) leaves the size open
+                sizes.append(op.size * op.size * ASPECT * channels)
+    return sum(sorted(sizes)[-2:])
 
 
 def _check_erase(setup, chains, channels):

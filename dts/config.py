@@ -107,7 +107,11 @@ class SplitPlan:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What a Preprocessor will use, in bytes."""
+    """What a Preprocessor will use, in bytes.
+
+    Where a ``Resize(int)`` is followed by another resize, the picture in between is counted for
+    an aspect ratio of 4; longer ones take more.
+    """
 
     splits: tuple[SplitPlan, ...]
 

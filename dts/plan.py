@@ -62,7 +62,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
                 seed=config.seed,
                 bad=bad,
             )
-            splits[name] = _split(name, source, chain, config, mode, reader)
+            splits[name] = _split(name, source, chain, output.between[name], config, mode, reader)
     except BaseException:
         for split in splits.values():
             split.pipeline.close()
@@ -106,7 +106,7 @@ def _compiled(name, ops):
         raise ConfigError(f"{name}_transforms: {error}") from None
 
 
-def _split(name, source, chain, config, mode, reader):
+def _split(name, source, chain, between, config, mode, reader):
     pipeline = SplitPipeline(reader, chain, config, source.paths, source.names)
     n_batches = pipeline.n_batches_of(len(source))
     if n_batches == 0:
@@ -124,7 +124,7 @@ def _split(name, source, chain, config, mode, reader):
         slots=config.prefetch + 2,
         slot_bytes=pipeline.slot_bytes,
         workers=config.workers,
-        scratch_bytes=_scratch(source.max_area, min(height, width), config),
+        scratch_bytes=_scratch(source.max_area, min(height, width), config) + between,
     )
     return Split(source, chain, config, memory, pipeline, n_batches)
 

@@ -310,3 +310,25 @@ def test_a_batch_larger_than_the_set_takes_no_more_memory_than_the_set(blocks, s
         assert [len(batch) for batch in pre.train(0)] == [61]
     with pytest.raises(ConfigError, match="drop_last"):
         setup_of(blocks[0], batch_size=62, drop_last=True).commit()
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        (RandomResizedCrop(24),),
+        (Resize(40), CenterCrop(32)),
+        (Resize((1500, 1500)), RandomResizedCrop(32)),
+        (CenterCrop(1500), Resize((20, 20))),
+        (CenterCrop(1500),),
+        (Resize(900), RandomResizedCrop(32)),
+        (Resize((1500, 1500)), RandomResizedCrop(1200), RandomResizedCrop(32)),
+    ],
+)
+def test_the_plan_covers_what_a_worker_takes(tmp_path, setup_of, chain):
+    pictures = [(make.jpeg(k, *size), 0) for k, size in enumerate([(60, 40), (40, 150), (9, 9)])]
+    path = make.pack_blocks(tmp_path / "x.dts", [pictures])
+    with setup_of(path, train_transforms=chain, preprocess_workers=1).commit() as pre:
+        assert sum(len(batch) for batch in pre.train(0)) == 3
+        assert (
+            0 < pre.stats()["train"]["scratch_bytes"] <= pre.memory_plan().splits[0].scratch_bytes
+        )
