@@ -108,6 +108,8 @@ def run_export(options: argparse.Namespace) -> None:
         plain=options.plain,
         overwrite=options.overwrite,
         on_error=options.on_error,
+        check=options.check,
+        strict=options.strict,
         report=lambda found: print(found, flush=True),
     )
     print(result)
@@ -338,6 +340,16 @@ def _parser() -> argparse.ArgumentParser:
         choices=("raise", "skip"),
         default="raise",
         help="what a picture that cannot be packed does (default: %(default)s)",
+    )
+    export.add_argument(
+        "--check",
+        action="store_true",
+        help="level 0: decode every picture once, to find damaged ones (other levels always do)",
+    )
+    export.add_argument(
+        "--strict",
+        action="store_true",
+        help="a class without pictures, or classes that look alike, are errors",
     )
     export.add_argument("--plain", action="store_true", help="no names, no checksums of samples")
     there = export.add_mutually_exclusive_group()

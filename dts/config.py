@@ -56,6 +56,8 @@ class SplitConfig:
         Decoded channels, 1 or 3.
     array_size : tuple of int or None
         Height and width where samples are plain uint8 arrays; None: JPEG pictures.
+    exif_orientation : bool
+        Turn pictures upright, as their EXIF data says.
     scale, bias : tuple of float
         float32 values for each channel: out = v * scale - bias.
     on_error : str
@@ -74,6 +76,7 @@ class SplitConfig:
     label_dtype: str
     channels: int
     array_size: tuple[int, int] | None
+    exif_orientation: bool
     scale: tuple[float, ...]
     bias: tuple[float, ...]
     prefetch: int

@@ -47,6 +47,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
         mode = _mode(setup, sources)
         workers, loaders = _threads(setup)
         for name, source in sources.items():
+            source.exif_orientation = setup._exif_orientation
             config = _config(setup, name, source, output, workers)
             bad = source.damaged() if setup._verify else None
             order, window = _order(setup, name)
@@ -87,6 +88,7 @@ def _config(
         label_dtype=setup._labels,
         channels=output.channels,
         array_size=None if source.array_shape is None else source.array_shape[:2],
+        exif_orientation=setup._exif_orientation,
         scale=output.scale,
         bias=output.bias,
         prefetch=setup._prefetch,
@@ -122,17 +124,19 @@ def _split(name, source, chain, config, mode, reader):
         slots=config.prefetch + 2,
         slot_bytes=pipeline.slot_bytes,
         workers=config.workers,
-        scratch_bytes=_scratch(source.max_area, min(height, width), config.channels),
+        scratch_bytes=_scratch(source.max_area, min(height, width), config),
     )
     return Split(source, chain, config, memory, pipeline, n_batches)
 
 
-def _scratch(area, side, channels):
+def _scratch(area, side, config):
     """Bytes of the rows that the vertical filter spans at the strongest downscale, and some.
 
-    A filter of the axis of length n spans 2 n / side rows; rows are at most 65,500 long.
+    A filter of the axis of length n spans 2 n / side rows; rows are at most 65,500 long. Turning
+    a picture takes one that is turned.
     """
-    return int(2 * (2 * area / side + 8 * 65_500) * channels)
+    turned = area if config.exif_orientation else 0
+    return int((2 * (2 * area / side + 8 * 65_500) + turned) * config.channels)
 
 
 def _threads(setup: "Setup") -> tuple[int, int]:

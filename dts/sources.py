@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dts.decode import header as picture_header
+from dts.decode import orientation as picture_orientation
 from dts.errors import ConfigError, CorruptError
 from dts.format import DtsFile
 from dts.loaders import BlockReader
@@ -36,6 +37,8 @@ class Source(ABC):
         On disk, and in memory when all of it is kept.
     max_area : int
         Pixels of the largest picture, 0 where nobody knows.
+    exif_orientation : bool
+        Whether pictures are turned upright; set when a Preprocessor takes the source.
     """
 
     paths: list[str]
@@ -45,13 +48,14 @@ class Source(ABC):
     file_bytes: int
     memory_bytes: int
     max_area: int
+    exif_orientation: bool = False
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def picture_size(self, id: int) -> tuple[int, int]:
-        """Height and width, in pixels, of a sample as stored."""
+        """Height and width, in pixels, of a sample as transforms see it."""
 
     @abstractmethod
     def reader(self, **settings: Any) -> Any:
@@ -111,8 +115,7 @@ class PictureFile(Source):
         return len(self.file)
 
     def picture_size(self, id: int) -> tuple[int, int]:
-        info = picture_header(self.file[id][0])
-        return info.height, info.width
+        return displayed_size(self.file[id][0], self.exif_orientation)
 
     def reader(self, **settings: Any) -> BlockReader:
         return BlockReader(self.file, **settings)
@@ -139,6 +142,14 @@ class PictureFile(Source):
 
     def close(self) -> None:
         self.file.close()
+
+
+def displayed_size(data: Any, exif_orientation: bool) -> tuple[int, int]:
+    """Height and width of a JPEG, upright if that is asked for."""
+    info = picture_header(data)
+    if exif_orientation and picture_orientation(data) >= 5:
+        return info.width, info.height
+    return info.height, info.width
 
 
 def open_sources(setup: "Setup") -> dict[str, Source]:

@@ -85,7 +85,7 @@ def pack(directory, pictures, *, classes=3, level=0, split="train", **options):
     return target, names
 
 
-def pack_blocks(path, blocks, *, level=0, split="train", plain=False, classes=3):
+def pack_blocks(path, blocks, *, level=0, split="train", plain=False, classes=3, checksums=True):
     """Write a .dts file with the given blocks: a list of lists of (bytes, label).
 
     Many small blocks in a sparse file: the exporter would never make it, the loaders must be
@@ -112,14 +112,14 @@ def pack_blocks(path, blocks, *, level=0, split="train", plain=False, classes=3)
         source_bytes=sum(len(data) for data, _ in flat),
         max_pic_area=1 << 20,
         max_pic_per_block=max(map(len, blocks)),
-        crc=crc32_of_file(path, HEADER_AREA),
+        crc=crc32_of_file(path, HEADER_AREA) if checksums else 0,
     )
     extension = Extension(
         class_names=[f"class_{k}" for k in range(classes)],
         sample_names=[f"class_{label}/{k:06d}.jpg" for k, (_, label) in enumerate(flat)],
         block_counts=[len(b) for b in blocks],
         block_crcs=[
-            crc32_of_file(path, HEADER_AREA + k * BLOCK_BYTES, BLOCK_BYTES)
+            crc32_of_file(path, HEADER_AREA + k * BLOCK_BYTES, BLOCK_BYTES) if checksums else 0
             for k in range(len(blocks))
         ],
         sample_crcs=[zlib.crc32(data) for data, _ in flat],

@@ -32,7 +32,8 @@ BELOW = {
     "decode": BASE,
     "storage": BASE | {"format"},
     "transforms": BASE | {"kernels", "rng"},
-    "export": BASE | {"format", "datasets"},
+    # decode: export judges damage by the rules that loading will apply, and by no others
+    "export": BASE | {"format", "datasets", "decode"},
     "loaders": BASE | {"storage", "format", "datasets", "rng", "config"},
     "pipeline": BASE | {"loaders", "decode", "transforms", "kernels", "config"},
 }

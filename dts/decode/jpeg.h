@@ -83,6 +83,18 @@ int dts_jpeg_check_scans(dts_jpeg *j);
 void dts_jpeg_set_pixel_limit(int64_t pixels);
 int64_t dts_jpeg_pixel_limit(void);
 
+/* orientation.c. Between header and rows: the picture's EXIF orientation, 1 to 8; 1 where there is
+ * none, and 1 and a warning where the EXIF data makes no sense. */
+int dts_jpeg_orientation(dts_jpeg *j);
+/* The size of a picture as stored, to that of it upright (or the other way round). */
+void dts_upright_size(int orientation, int *width, int *height);
+/* A box of the upright picture, to where it lies in the stored one of width x height. */
+void dts_stored_box(int orientation, int width, int height, int *x, int *y, int *w, int *h);
+/* Put n stored rows of a box of width x height, from row first of it on, where they belong in the
+ * upright picture of the box. Rows are stride bytes apart, those of the result touch. */
+void dts_upright_rows(uint8_t *out, int orientation, const uint8_t *rows, int64_t stride, int first,
+                      int n, int width, int height, int channels);
+
 /* cmyk.c: a row of n pixels to 3 channels RGB or 1 channel grey. */
 void dts_jpeg_cmyk_row(uint8_t *out, const uint8_t *cmyk, int n, int channels);
 

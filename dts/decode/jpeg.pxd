@@ -57,5 +57,17 @@ cdef int jpeg_stop(dts_jpeg *j) noexcept nogil
 # Why the last call failed, in words; never NULL. Valid until the next call.
 cdef const char *jpeg_reason(dts_jpeg *j) noexcept nogil
 
-# Harmless warnings of the last picture (end marker missing with all pixels there, stray bytes).
+# Between jpeg_header and jpeg_start: the EXIF orientation, 1 to 8. Without one it is 1; where the
+# EXIF data makes no sense it is 1, and one more warning.
+cdef int jpeg_orientation(dts_jpeg *j) noexcept nogil
+
+# Pictures as they lie in a file, and upright: dts/decode/jpeg.h says what each does.
+cdef void upright_size(int orientation, int *width, int *height) noexcept nogil
+cdef void stored_box(int orientation, int width, int height, int *x, int *y, int *w,
+                     int *h) noexcept nogil
+cdef void upright_rows(uint8_t *out, int orientation, const uint8_t *rows, int64_t stride,
+                       int first, int n, int width, int height, int channels) noexcept nogil
+
+# Harmless warnings of the last picture (end marker missing with all pixels there, stray bytes,
+# broken EXIF where its orientation was asked for).
 cdef int64_t jpeg_warnings(dts_jpeg *j) noexcept nogil

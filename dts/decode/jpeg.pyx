@@ -50,6 +50,12 @@ cdef extern from "dts/decode/jpeg.h" nogil:
     int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) noexcept
     void dts_jpeg_set_pixel_limit(int64_t pixels) noexcept
     int64_t dts_jpeg_pixel_limit() noexcept
+    int dts_jpeg_orientation(dts_jpeg *j) noexcept
+    void dts_upright_size(int orientation, int *width, int *height) noexcept
+    void dts_stored_box(int orientation, int width, int height, int *x, int *y, int *w,
+                        int *h) noexcept
+    void dts_upright_rows(uint8_t *out, int orientation, const uint8_t *rows, int64_t stride,
+                          int first, int n, int width, int height, int channels) noexcept
     void dts_jpeg_cmyk_row(uint8_t *out, const uint8_t *cmyk, int n, int channels) noexcept
 
 
@@ -162,6 +168,24 @@ cdef const char *jpeg_reason(dts_jpeg *j) noexcept nogil:
     return j.reason
 
 
+cdef int jpeg_orientation(dts_jpeg *j) noexcept nogil:
+    return dts_jpeg_orientation(j)
+
+
+cdef void upright_size(int orientation, int *width, int *height) noexcept nogil:
+    dts_upright_size(orientation, width, height)
+
+
+cdef void stored_box(int orientation, int width, int height, int *x, int *y, int *w,
+                     int *h) noexcept nogil:
+    dts_stored_box(orientation, width, height, x, y, w, h)
+
+
+cdef void upright_rows(uint8_t *out, int orientation, const uint8_t *rows, int64_t stride,
+                       int first, int n, int width, int height, int channels) noexcept nogil:
+    dts_upright_rows(out, orientation, rows, stride, first, n, width, height, channels)
+
+
 cdef int64_t jpeg_warnings(dts_jpeg *j) noexcept nogil:
     return j.warnings
 
@@ -228,6 +252,11 @@ def set_library(library):
         chosen = library
         _ops = chosen.c.ops
         _library = chosen.c
+
+
+def pixel_limit():
+    """Return the pixels of the largest picture that is decoded. See `set_pixel_limit`."""
+    return dts_jpeg_pixel_limit()
 
 
 def set_pixel_limit(pixels):

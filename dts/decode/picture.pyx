@@ -19,6 +19,7 @@ from dts.decode.jpeg cimport (
     jpeg_free,
     jpeg_header,
     jpeg_new,
+    jpeg_orientation,
     jpeg_reason,
     jpeg_rows,
     jpeg_start,
@@ -53,6 +54,10 @@ class JpegHeader(NamedTuple):
 
 cdef enum:
     ROWS = 16  # decoded at a time: the usual height of an MCU
+    HEADER = 0
+    ORIENTATION = 1
+    CHECK = 2
+    DECODE = 3
 
 
 @cython.final
@@ -65,7 +70,7 @@ cdef class Decoder:
     ----------
     warnings : int
         Harmless oddities of the last picture: end marker missing with all pixels there, stray
-        bytes.
+        bytes, and broken EXIF where `orientation` was asked for.
     """
 
     cdef dts_jpeg *j
@@ -88,7 +93,15 @@ cdef class Decoder:
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""
-        return self._run(data, True, None, 0, None)
+        return self._run(data, HEADER, None, 0, None)
+
+    def orientation(self, data):
+        """Read the EXIF orientation of a JPEG. See `orientation`."""
+        return self._run(data, ORIENTATION, None, 0, None)
+
+    def check(self, data):
+        """Look for damage in a JPEG: read all of it, keep no pixel. See `check`."""
+        return self._run(data, CHECK, None, 0, None)
 
     def decode(self, data, region=None, channels=3, out=None):
         """Decode a JPEG or a region of it. See `decode`.
@@ -102,9 +115,9 @@ cdef class Decoder:
         """
         if channels not in (1, 3):
             raise ValueError(f"channels must be 1 or 3, not {channels!r}")
-        return self._run(data, False, region, channels, out)
+        return self._run(data, DECODE, region, channels, out)
 
-    cdef _run(self, data, bint only_header, region, int channels, out):
+    cdef _run(self, data, int wanted, region, int channels, out):
         cdef Py_buffer buffer
         if self.busy:
             raise RuntimeError("this Decoder is in use by another thread")
@@ -113,7 +126,13 @@ cdef class Decoder:
             PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE)
             try:
                 header = self._header(<const uint8_t *>buffer.buf, buffer.len)
-                return header if only_header else self._region(header, region, channels, out)
+                if wanted == HEADER:
+                    return header
+                if wanted == ORIENTATION:
+                    return jpeg_orientation(self.j)
+                if wanted == CHECK:
+                    return self._read_through(header)
+                return self._region(header, region, channels, out)
             finally:
                 jpeg_stop(self.j)
                 PyBuffer_Release(&buffer)
@@ -148,6 +167,26 @@ cdef class Decoder:
             status = self._fill(&pixels[0, 0, 0], x, y, w, h, channels)
         self._check(status)
         return out
+
+    cdef _read_through(self, header):
+        cdef uint8_t *rows[ROWS]
+        cdef int n, i, row_x, row_w, width = header.width, height = header.height, done = 0
+        cdef int status = DTS_OK
+        with nogil:
+            # Grey, so that no colours are computed: the data must be read all the same.
+            status = jpeg_start(self.j, 0, 0, width, height, 1, &row_x, &row_w)
+            if status == DTS_OK:
+                status = self._reserve(row_w)
+            while status == DTS_OK and done < height:
+                n = min(ROWS, height - done)
+                for i in range(n):
+                    rows[i] = self.scratch
+                status = jpeg_rows(self.j, rows, n)
+                done += n
+            i = jpeg_stop(self.j)
+            status = status if status != DTS_OK else i
+        self._check(status)
+        return jpeg_warnings(self.j)
 
     cdef _check(self, int status):
         if status != DTS_OK:
@@ -234,3 +273,47 @@ def header(data):
         As `decode` does; pixels are not looked at.
     """
     return Decoder().header(data)
+
+
+def orientation(data):
+    """Read the EXIF orientation of a JPEG.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The file.
+
+    Returns
+    -------
+    int
+        1 to 8, as TIFF tag 0x0112 counts: 1 upright, 2 mirrored, 3 upside down, 6 and 8 lying on
+        a side, and so on. 1 where there is no tag, and where the EXIF data makes no sense (which
+        counts as a warning of a `Decoder`).
+
+    Raises
+    ------
+    DecodeError
+        As `header` does.
+    """
+    return Decoder().orientation(data)
+
+
+def check(data):
+    """Look for damage in a JPEG: read all of it, keep no pixel.
+
+    Parameters
+    ----------
+    data : bytes-like
+        The file.
+
+    Returns
+    -------
+    int
+        Harmless oddities: end marker missing with all pixels there, stray bytes.
+
+    Raises
+    ------
+    DecodeError
+        Exactly where `decode` of the whole picture raises it.
+    """
+    return Decoder().check(data)

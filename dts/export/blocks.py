@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dts.datasets.places import Place
+    from dts.export.pictures import Encoded
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class Block:
     max_area : int
         Largest width x height.
     not_jpeg, no_end : list of int
-        Places in the block of what is no JPEG file, and of JPEG files without an end marker.
+        Places in the block of what is, or was, no JPEG file, and of JPEG files without an end
+        marker (of encoded ones: that had any harmless oddity).
     """
 
     data: bytearray
@@ -75,7 +77,10 @@ def _begin(level: int, number: int, sizes: ArrayLike, labels: ArrayLike):
 
 
 def pack_pictures(
-    level: int, number: int, pictures: Sequence[bytes], labels: ArrayLike, max_area: int
+    level: int,
+    number: int,
+    pictures: Sequence[Encoded],
+    labels: ArrayLike,
 ) -> Block:
     """Make a block of encoded pictures.
 
@@ -83,16 +88,20 @@ def pack_pictures(
     ----------
     level, number : int
         Level of the file, number of the block in it.
-    pictures : sequence of bytes
+    pictures : sequence of Encoded
     labels : array_like of int
-    max_area : int
-        Largest width x height of them.
     """
-    data, offsets = _begin(level, number, [len(p) for p in pictures], labels)
+    data, offsets = _begin(level, number, [len(p.data) for p in pictures], labels)
     for offset, picture in zip(offsets, pictures, strict=True):
-        data[offset : offset + len(picture)] = picture
-    crcs = np.array([zlib.crc32(p) for p in pictures], np.uint32)
-    return Block(data, zlib.crc32(data), crcs, max_area, [], [])
+        data[offset : offset + len(picture.data)] = picture.data
+    return Block(
+        data,
+        zlib.crc32(data),
+        sample_crcs=np.array([zlib.crc32(p.data) for p in pictures], np.uint32),
+        max_area=max(p.width * p.height for p in pictures),
+        not_jpeg=[i for i, p in enumerate(pictures) if p.kind != "JPEG"],
+        no_end=[i for i, p in enumerate(pictures) if p.odd],
+    )
 
 
 def read_files(

@@ -68,6 +68,8 @@ def export_folder(
     plain: bool = False,
     overwrite: bool = False,
     on_error: str = "raise",
+    check: bool = False,
+    strict: bool = False,
     executor: Executor | None = None,
     volumes: int | None = None,
     volume_size: int | None = None,
@@ -112,6 +114,12 @@ def export_folder(
         Replace an existing file.
     on_error : {"raise", "skip"}
         What a picture does that cannot be packed. With "skip" it is in `ExportResult.skipped`.
+    check : bool
+        Level 0: decode every picture once, in `jobs` threads, and treat damaged ones by
+        `on_error`. Off by default, because level 0 copies and never decodes; without it a file
+        that is cut short is found when it is loaded. Levels 1-3 decode, so they always check.
+    strict : bool
+        Take the scan's warnings for errors: a class without pictures, classes that look alike.
     executor : concurrent.futures.Executor, optional
         Encodes instead of processes of this machine (levels 1-3). Its workers must see `src`
         under the same path. Any one will do, that of `dask.distributed` too; the bytes are the
@@ -177,6 +185,8 @@ def export_folder(
                 earlier.check(listing)
             if report is not None:
                 report(listing.report)
+            if strict and listing.report.warnings:
+                raise ExportError("; ".join(listing.report.warnings))
             run = Run(
                 listing,
                 target,
@@ -184,6 +194,7 @@ def export_folder(
                 jobs=jobs or allowed_cpus(),
                 min_blocks=min_blocks,
                 skip=on_error == "skip",
+                check=check,
                 executor=executor,
                 progress=progress,
             )
@@ -257,9 +268,9 @@ def _target(dst: str, dataset: str, split: str, level: int) -> Iterator[str]:
         yield dst
         return
     made = not os.path.isdir(dst)
-    if made:
-        os.makedirs(dst)
-    try:
+    try:  # from before it is made: an interrupt may come in between
+        if made:
+            os.makedirs(dst)
         yield os.path.join(dst, file_name(dataset, split == "train", level))
     except BaseException:
         if made:

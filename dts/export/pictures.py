@@ -13,10 +13,11 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import simplejpeg
 from PIL import Image, UnidentifiedImageError
 
 from dts.datasets.places import open_place
+from dts.decode import Decoder, pixel_limit
+from dts.errors import DecodeError
 from dts.export.errors import PictureError
 from dts.export.jpeg_head import JpegHead, NeedMore, kind_of, read_head, why_not_jpeg
 
@@ -28,15 +29,30 @@ THRESHOLD = {1: 400, 2: 440, 3: 440}  # a short side above it is scaled down to 
 LONG_SIDE = 600  # levels 2 and 3 crop to SHORT_SIDE x LONG_SIDE
 QUALITY = {1: 90, 2: 90, 3: 80}
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
+END = b"\xff\xd9"
 HEAD_BYTES = 16384  # read first; a frame header is rarely further in
 
 
 class Encoded(NamedTuple):
-    """A picture ready to be stored: JPEG bytes, and its size in pixels."""
+    """A picture ready to be stored.
+
+    Attributes
+    ----------
+    data : bytes
+        A JPEG file.
+    width, height : int
+        In pixels.
+    kind : str
+        What the source was: "JPEG", "PNG" and so on.
+    odd : bool
+        The source had a harmless oddity: end marker missing, stray bytes.
+    """
 
     data: bytes
     width: int
     height: int
+    kind: str = "JPEG"
+    odd: bool = False
 
 
 def check_file(place: Place | bytes) -> JpegHead:
@@ -69,7 +85,62 @@ def _checked(head: JpegHead) -> JpegHead:
         raise PictureError(f"has {head.bits} bits per channel, only 8 can be decoded")
     if head.width == 0 or head.height == 0:
         raise PictureError(f"says it is {head.width}x{head.height} pixels")
+    if head.width * head.height > pixel_limit():
+        raise PictureError(
+            f"says it is {head.width}x{head.height} pixels, over the limit of {pixel_limit():,}"
+        )
     return head
+
+
+def check_pixels(place: Place | bytes) -> bool:
+    """Decode a JPEG file that is to be stored as it is, to see whether it is whole.
+
+    Returns
+    -------
+    bool
+        Whether it has a harmless oddity: end marker missing, stray bytes.
+
+    Raises
+    ------
+    PictureError
+        It is not a JPEG file, or damaged, or one that no loader could decode.
+    OSError
+        It cannot be read.
+    """
+    with open_place(place) as file:
+        data = file.read()
+    _check(data)
+    return _judge(data)
+
+
+def _judge(data: bytes) -> bool:
+    """Decide whether a JPEG is whole, by the loader's own rules.
+
+    Pillow reads a file that lacks pixels and fills them with grey: it does not look at the
+    warnings of its decoder.
+    """
+    try:
+        return Decoder().check(data) > 0
+    except DecodeError as error:
+        if _only_end_missing(data, error.reason):
+            return True
+        _check(data)  # what the header tells is said in the words of level 0
+        raise PictureError(f"is a JPEG file that cannot be decoded: {error.reason}") from None
+
+
+def _only_end_missing(data: bytes, reason: str) -> bool:
+    """Tell whether simplejpeg, where it has to do, refused a file for want of its end marker.
+
+    With a marker put behind it takes a file that has all pixels. It does not miss whole scans,
+    so there may be only one.
+    """
+    if not reason.startswith("simplejpeg: Premature end") or data.count(b"\xff\xda") != 1:
+        return False
+    try:
+        Decoder().check(data + END)
+    except DecodeError:
+        return False
+    return True
 
 
 class _Quiet:
@@ -117,16 +188,22 @@ def reencode(data: bytes, level: int) -> Encoded:
     """
     if not data:
         raise PictureError("has 0 bytes")
+    kind = kind_of(data)
+    odd = kind == "JPEG" and _judge(data)
     with _quiet:  # broken EXIF and the like says nothing of the pixels
         try:
-            return _reencode(data, level)
+            try:
+                picture = _reencode(data, level)
+            except OSError:
+                if not odd:
+                    raise
+                picture = _reencode(data + END, level)  # Pillow wants it, though nothing is lost
         except Exception as error:  # Pillow's decoders raise whatever they come across
-            if _only_end_missing(data):
-                return _reencode(data + b"\xff\xd9", level)
-            raise PictureError(_reason(error, data)) from None
+            raise PictureError(_reason(error, kind, data)) from None
+    return Encoded(*picture, kind or "JPEG", odd)
 
 
-def _reencode(data: bytes, level: int) -> Encoded:
+def _reencode(data: bytes, level: int) -> tuple[bytes, int, int]:
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
         width, height = image.size
         picture: Image.Image = _eight_bits(image) if image.mode.startswith("I;16") else image
@@ -141,7 +218,7 @@ def _reencode(data: bytes, level: int) -> Encoded:
             picture = picture.convert("RGB")
         out = io.BytesIO()
         picture.save(out, "JPEG", quality=QUALITY[level])
-        return Encoded(out.getvalue(), *picture.size)
+        return out.getvalue(), *picture.size
 
 
 def _crop(picture: Image.Image, *, landscape: bool) -> Image.Image:
@@ -159,31 +236,10 @@ def _eight_bits(image: Image.Image) -> Image.Image:
     return Image.fromarray(((wide + 128) // 257).astype(np.uint8))
 
 
-def _only_end_missing(data: bytes) -> bool:
-    """Tell whether a JPEG file lacks its end marker and nothing else.
-
-    Pillow refuses such a file, though all pixels are there; with a marker put behind, it takes
-    files that lack pixels too. simplejpeg tells the two apart.
-    """
-    if kind_of(data) != "JPEG" or data.endswith(b"\xff\xd9"):
-        return False
-    try:
-        simplejpeg.decode_jpeg(data + b"\xff\xd9", strict=True)
-    except ValueError:
-        return False
-    return True
-
-
-def _reason(error: Exception, data: bytes) -> str:
+def _reason(error: Exception, kind: str | None, data: bytes) -> str:
     """Say why Pillow could not make anything of a picture."""
-    kind = kind_of(data)
     if kind is None:
         return why_not_jpeg(data)
-    if kind == "JPEG":
-        try:
-            _check(data)
-        except PictureError as found:
-            return str(found)
     if isinstance(error, UnidentifiedImageError):
         return f"is a damaged {kind} file"
     return f"is a {kind} file that cannot be packed: {error or type(error).__name__}"

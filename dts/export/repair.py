@@ -21,7 +21,7 @@ from dts.export.errors import PictureError
 from dts.export.jpeg_head import NeedMore, read_head
 from dts.export.output import OutputFile
 from dts.export.packing import Filler
-from dts.export.pictures import check_file, reencode
+from dts.export.pictures import Encoded, check_file, reencode
 from dts.export.sources import Filled, capacity
 from dts.export.volumes import Target
 from dts.export.writer import Writer
@@ -269,7 +269,7 @@ class _Repair:
         named = [self._relabelled(b, picture) for picture in found]
         number = int(self.file.block_number[b])
         labels = [picture.label for picture in named]
-        again = pack_pictures(self.level, number, [p.data for p in named], labels, 0)
+        again = pack_pictures(self.level, number, list(map(_encoded, named)), labels)
         if again.crc == packed or self.names is not None:
             self.mended.append(self._damage(b, reason))
             return named
@@ -344,9 +344,8 @@ class _Repair:
         block = pack_pictures(
             self.level,
             self.writer.num_blocks,
-            [picture.data for picture in pictures],
+            [_encoded(picture) for picture in pictures],
             [picture.label for picture in pictures],
-            max(map(_area, pictures)),
         )
         ids = np.array([picture.id for picture in pictures], np.int64)
         sizes = np.array([picture.source_size for picture in pictures], np.int64)
@@ -370,9 +369,10 @@ def _because(damage: Damage, more: str) -> Damage:
     )
 
 
-def _area(picture: Picture) -> int:
+def _encoded(picture: Picture) -> Encoded:
+    """Add the size in pixels, 0 where level 0 holds what is no JPEG."""
     try:
         head = read_head(picture.data)
     except (PictureError, NeedMore):
-        return 0
-    return head.width * head.height
+        return Encoded(picture.data, 0, 0)
+    return Encoded(picture.data, head.width, head.height)

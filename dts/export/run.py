@@ -62,7 +62,7 @@ class ExportResult:
     skipped : tuple of (str, str)
         Name and reason of each listed picture that was left out (``on_error="skip"``).
     warnings : tuple of str
-        What was packed but may not be decodable.
+        What was packed but is odd: may not be decodable, was converted, lacks its end marker.
     paths : tuple of str
         All files that were made, if there may be several.
     headers : tuple of Header
@@ -107,6 +107,8 @@ class Run:
         As in `export_folder`.
     skip : bool
         Leave out what cannot be packed, instead of raising.
+    check : bool
+        Decode everything at level 0 too.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class Run:
         jobs: int,
         min_blocks: int | None,
         skip: bool,
+        check: bool,
         executor: Executor | None,
         progress: bool | None,
     ):
@@ -127,6 +130,7 @@ class Run:
         self.jobs = jobs
         self.min_blocks = min_blocks
         self.skip = skip
+        self.check = check
         self.executor = executor
         self.hide_progress = None if progress is None else not progress
         self.skipped: list[tuple[str, str]] = []
@@ -237,9 +241,11 @@ class Run:
 
     def _store(self) -> list[Writer]:
         """Write the blocks of level 0; begin again without what changed meanwhile."""
-        if self.listing.report.dataset == "folder":
+        if self.check or self.listing.report.dataset == "folder":
+            threads = self.jobs if self.check else READERS
             with self._bar("checking") as bar:
-                bad = list(check_files(self.listing, bar.update))
+                found = check_files(self.listing, bar.update, decode=self.check, threads=threads)
+                bad = list(found)
             self._leave_out(bad)
         while True:
             plan = arrange(
@@ -318,6 +324,11 @@ class Run:
             "not_jpeg": "files are no JPEGs, stored as they are",
             "no_end": "files have no JPEG end marker, perhaps cut short",
         }
+        if self.level > 0:
+            texts["not_jpeg"] = "files are no JPEGs, and were converted"
+            texts["no_end"] = "files have stray bytes or no end marker, but every pixel"
+        elif self.check:
+            texts["no_end"] = "files have no JPEG end marker, but every pixel"
         warnings = []
         limit = MAX_PICTURES[self.level]
         blocks = sum(header.num_blocks for header in headers)

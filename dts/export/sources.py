@@ -19,7 +19,7 @@ from dts.export.blocks import Block, ReadError, pack_pictures, read_files
 from dts.export.errors import PictureError
 from dts.export.flow import in_order, processes, stopped
 from dts.export.packing import Filler, shuffled
-from dts.export.pictures import Encoded, check_file, reencode
+from dts.export.pictures import Encoded, check_file, check_pixels, reencode
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
 from dts.format.reading import allowed_cpus
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 READERS = 4  # threads that read ahead, each a block of 16 MiB
 MOST_READERS = 16
 CHECKED_AT_ONCE = 256  # files a checking task looks at
+DECODED_AT_ONCE = 16  # and decodes
 ENCODED_AT_ONCE = 8  # pictures an encoding task makes: what an interrupt has to wait for
 
 
@@ -64,26 +65,33 @@ def capacity(level: int) -> int:
     return BLOCK_BYTES - BLOCK_HEADER_SIZE[level]
 
 
-def check_files(listing: Listing, tick: Callable[[int], object]) -> Iterator[tuple[int, str]]:
-    """Read the head of every file that is to be stored as it is; yield what cannot be stored."""
+def check_files(
+    listing: Listing, tick: Callable[[int], object], *, decode: bool, threads: int
+) -> Iterator[tuple[int, str]]:
+    """Read the head of every file that is to be stored as it is; yield what cannot be stored.
+
+    With `decode` the whole file is read and decoded, and what is damaged is yielded too.
+    """
     n = len(listing)
-    starts = range(0, n, CHECKED_AT_ONCE)
+    at_once = DECODED_AT_ONCE if decode else CHECKED_AT_ONCE
+    look = check_pixels if decode else check_file
+    starts = range(0, n, at_once)
 
     def check(start: int) -> list[tuple[int, str]]:
         found = []
-        for i in range(start, min(start + CHECKED_AT_ONCE, n)):
+        for i in range(start, min(start + at_once, n)):
             try:
-                check_file(listing.place(i))
+                look(listing.place(i))
             except PictureError as error:
                 found.append((i, str(error)))
             except OSError as error:
                 found.append((i, f"cannot be read: {error.strerror}"))
         return found
 
-    with ThreadPoolExecutor(READERS) as pool:
-        results = in_order(pool, check, ((s,) for s in starts), 2 * READERS)
+    with ThreadPoolExecutor(threads) as pool:
+        results = in_order(pool, check, ((s,) for s in starts), 2 * threads)
         for start, found in zip(starts, results, strict=True):
-            tick(min(CHECKED_AT_ONCE, n - start))
+            tick(min(at_once, n - start))
             yield from found
 
 
@@ -180,14 +188,13 @@ def encoded_blocks(
     tick(begin)
     order = shuffled(len(listing))[begin:]
     filler = Filler(capacity(level), MAX_PICTURES[level])
-    area = 0
-    pictures: list[bytes] = []
+    pictures: list[Encoded] = []
     samples: list[int] = []
     sources: list[int] = []
 
     def block(following: int) -> Filled:
         index = np.array(samples, np.int64)
-        packed = pack_pictures(level, number, pictures, listing.labels[index], area)
+        packed = pack_pictures(level, number, pictures, listing.labels[index])
         return Filled(packed, index, np.array(sources, np.int64), following)
 
     with contextlib.closing(_encoded(listing, order, level, jobs, executor)) as results:
@@ -205,11 +212,10 @@ def encoded_blocks(
             if begins:
                 yield block(at)
                 number += 1
-                pictures, samples, sources, area = [], [], [], 0
-            pictures.append(encoded.data)
+                pictures, samples, sources = [], [], []
+            pictures.append(encoded)
             samples.append(sample)
             sources.append(source_size)
-            area = max(area, encoded.width * encoded.height)
     if pictures:
         yield block(begin + len(order))
 

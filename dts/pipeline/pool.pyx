@@ -254,6 +254,7 @@ cdef class SplitPipeline:
         s.plan.channels = config.channels
         if config.array_size is not None:
             s.plan.array_height, s.plan.array_width = config.array_size
+        s.plan.exif = config.exif_orientation
         s.plan.height, s.plan.width, s.plan.out_channels = config.sample_shape
         s.plan.sample_bytes = self.station.sample_bytes
         for k in range(config.channels):

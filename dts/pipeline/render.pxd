@@ -19,6 +19,7 @@ ctypedef struct dts_source:
     int width
     int height
     int channels
+    int orientation         # of the picture in the decoder: EXIF, 1 to 8; width, height: upright
 
 
 ctypedef struct dts_sink:
@@ -41,6 +42,8 @@ ctypedef struct dts_scratch:
     int64_t line_bytes
     uint8_t **rows
     int64_t rows_bytes
+    uint8_t *upright        # the wanted part of a picture that does not lie upright
+    int64_t upright_bytes
     uint8_t *picture[2]     # whole pictures, for chains that need one in between
     int64_t picture_bytes[2]
     dts_draw draws[MAX_OPS]

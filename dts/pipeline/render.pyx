@@ -9,7 +9,9 @@ from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from dts.decode.jpeg cimport jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop
+from dts.decode.jpeg cimport (
+    jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop, stored_box, upright_rows, upright_size,
+)
 from dts.kernels.kernels cimport dts_filter, dts_kernels, filter_free, filter_make, get_kernels
 from dts.status cimport DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE
 from dts.transforms.op cimport dts_view, view_is_plain
@@ -17,12 +19,15 @@ from dts.transforms.op cimport dts_view, view_is_plain
 cdef enum:
     SLACK = 64              # kernels may read this far past a row
     RING_ROWS = 8           # least rows of the ring
+    TURNED_ROWS = 16        # decoded at a time where they are turned
 
 
 ctypedef struct Feed:
     # Rows of a source, handed out in rising order.
     const dts_source *source
-    int x                   # first column wanted
+    const uint8_t *pixels   # first wanted pixel, where all are in memory; NULL: decode into ring
+    int64_t pixels_stride
+    int first_row           # that one's row
     int next_row            # decoder: first row not yet decoded
     int ring_rows
     int64_t stride          # of the ring
@@ -56,13 +61,47 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
     free(s.ring)
     free(s.line)
     free(s.rows)
+    free(s.upright)
     free(s.picture[0])
     free(s.picture[1])
     memset(s, 0, sizeof(dts_scratch))
 
 
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
-    return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.picture_bytes[0] + s.picture_bytes[1])
+    return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.upright_bytes + s.picture_bytes[0]
+            + s.picture_bytes[1])
+
+
+cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexcept nogil:
+    """Decode where [x, x + w) x [y, y + h) of the upright picture lies, and turn it."""
+    cdef const dts_source *source = f.source
+    cdef int stored_w = source.width, stored_h = source.height, channels = source.channels
+    cdef int left = x, top = y, width = w, height = h, row_x = 0, row_w = 0, row = 0, n, k, status
+    cdef int64_t stride, bytes = <int64_t> w * h * channels
+    upright_size(source.orientation, &stored_w, &stored_h)
+    stored_box(source.orientation, stored_w, stored_h, &left, &top, &width, &height)
+    if bytes > (<int64_t> 1 << 31):
+        return DTS_TOO_LARGE
+    status = grow(<void **> &s.upright, &s.upright_bytes, bytes + SLACK)
+    if status == DTS_OK:
+        status = grow(<void **> &s.rows, &s.rows_bytes, TURNED_ROWS * <int64_t> sizeof(void *))
+    if status == DTS_OK:
+        status = jpeg_start(s.jpeg, left, top, width, height, channels, &row_x, &row_w)
+    stride = <int64_t> row_w * channels
+    if status == DTS_OK:
+        status = grow(<void **> &s.ring, &s.ring_bytes, TURNED_ROWS * stride)
+    while status == DTS_OK and row < height:
+        n = min(height - row, <int> TURNED_ROWS)
+        for k in range(n):
+            s.rows[k] = s.ring + k * stride
+        status = jpeg_rows(s.jpeg, s.rows, n)
+        if status == DTS_OK:
+            upright_rows(s.upright, source.orientation, s.ring + (left - row_x) * channels, stride,
+                         row, n, width, height, channels)
+        row += n
+    f.pixels = s.upright
+    f.pixels_stride = <int64_t> w * channels
+    return status
 
 
 cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int y, int w, int h,
@@ -71,11 +110,18 @@ cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int
     cdef int row_x = 0, row_w = 0, status
     cdef int ring_rows = max(span, <int> RING_ROWS)
     f.source = source
-    f.x = x
+    f.first_row = y
     f.ring_rows = ring_rows
+    f.pixels = NULL
     status = grow(<void **> &s.rows, &s.rows_bytes, 2 * ring_rows * <int64_t> sizeof(void *))
-    if status != DTS_OK or source.pixels != NULL:
+    if status != DTS_OK:
         return status
+    if source.pixels != NULL:
+        f.pixels = source.pixels + y * source.stride + x * source.channels
+        f.pixels_stride = source.stride
+        return DTS_OK
+    if source.orientation > 1:
+        return feed_upright(s, f, x, y, w, h)
     status = jpeg_start(s.jpeg, x, y, w, h, source.channels, &row_x, &row_w)
     if status != DTS_OK:
         return status
@@ -86,14 +132,12 @@ cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int
 
 
 cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil:
-    """Put pointers to column x of rows first .. first+count-1 into s.rows[0..count-1]."""
-    cdef const dts_source *source = f.source
+    """Put pointers to the first wanted column of rows first .. first+count-1 into s.rows."""
     cdef uint8_t **target = s.rows + f.ring_rows
     cdef int k, n, status
-    if source.pixels != NULL:
+    if f.pixels != NULL:
         for k in range(count):
-            s.rows[k] = (<uint8_t *> source.pixels + (first + k) * source.stride
-                         + f.x * source.channels)
+            s.rows[k] = <uint8_t *> f.pixels + (first + k - f.first_row) * f.pixels_stride
         return DTS_OK
     while f.next_row < first + count:
         n = min(first + count - f.next_row, f.ring_rows)
@@ -224,6 +268,7 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     out.width = view.win_w
     out.height = view.win_h
     out.channels = source.channels
+    out.orientation = 1
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
         memset(s.picture[which], 0, <size_t> bytes)
     sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step

@@ -4,7 +4,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdio cimport snprintf
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport dts_jpeg_info, jpeg_header, jpeg_reason, jpeg_stop
+from dts.decode.jpeg cimport (
+    dts_jpeg_info, jpeg_header, jpeg_orientation, jpeg_reason, jpeg_stop, upright_size,
+)
 from dts.pipeline.render cimport (
     dts_scratch, dts_sink, dts_source, format_bytes, materialise, render,
 )
@@ -53,6 +55,7 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     cdef int i, which = 0, status
     cdef dts_draw *draws = s.draws
     source.channels = plan.channels
+    source.orientation = 1
     if plan.array_height > 0:
         source.pixels = sample.data
         source.width = plan.array_width
@@ -66,6 +69,9 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
         source.width = info.width
         source.height = info.height
         source.stride = 0
+        if plan.exif:
+            source.orientation = jpeg_orientation(s.jpeg)
+            upright_size(source.orientation, &source.width, &source.height)
     chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, 0, sample.id, source.width,
                source.height, draws)
     view_open(&view, source.width, source.height)

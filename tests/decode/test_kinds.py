@@ -1,49 +1,11 @@
 """Kinds of JPEG, and what each decodes to."""
 
-import base64
-
 import numpy as np
 import pytest
+from odd_jpeg import ARITHMETIC, ARITHMETIC_PROGRESSIVE, app14, patch_frame, without
 
 from dts import decode
 from dts.errors import DecodeError
-
-# 24 x 20 by cjpeg -quality 30 -arithmetic, and the same with -progressive.
-ARITHMETIC = base64.b64decode(
-    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1td"
-    "hbWGkJ6jq62rZ4C8ybqmx5moq6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSk"
-    "pKSkpKSkpKSkpKSkpKSkpKSkpKT/yQARCAAUABgDASIAAhEBAxEB/8wACgAQEAUBEBEF/9oADAMBAAIRAxEAPwD+y+we"
-    "mowi2h8jc5ePgPCKvVV8NPpYMCz/APW8bI0TKL2lZoQdUO87xMCifY+EpVOoY5vGOmZukOpWWNCDVZ6gssXCelGeID/E"
-    "546miXR264ytIPwTO0bWuw4VP+n0fFpnksLmkIm59wYvID7Yoy5dpwXnymvzXAdeGZRKkebkEtH/2Q=="
-)
-ARITHMETIC_PROGRESSIVE = base64.b64decode(
-    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1td"
-    "hbWGkJ6jq62rZ4C8ybqmx5moq6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSk"
-    "pKSkpKSkpKSkpKSkpKSkpKSkpKT/ygARCAAUABgDASIAAhEBAxEB/8wABgAQARD/2gAMAwEAAhADEAAAAf1KsyOs/d2d"
-    "iWD/zAAEEAX/2gAIAQEAAQUCZGcdCwJwTmi0nl1O/8wABBEF/9oACAEDAQE/AX/A/8wABBEF/9oACAECAQE/ARHA/8wA"
-    "BBAF/9oACAEBAAY/AqUFBiDGx1us/8wABBAF/9oACAEBAAE/Id3FNHoTer+eToZcTiNlyT68/9oADAMBAAIAAwAAABBQ"
-    "OGD/zAAEEQX/2gAIAQMBAT8QaSea/8wABBEF/9oACAECAQE/EFX5psD/zAAEEAX/2gAIAQEAAT8Q7wa2SeBDfax/GuXP"
-    "utR1DmiU+qcKQ27U8ml6kjz3g/yRrMgmBswO6wSAgM0U71HjwQDdvbBcIrKA/9k="
-)
-
-
-def app14(transform):
-    return b"\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00" + bytes([transform])
-
-
-def without(data, marker):
-    """Cut a segment out."""
-    at = data.index(bytes([0xFF, marker]))
-    return data[:at] + data[at + 2 + int.from_bytes(data[at + 2 : at + 4], "big") :]
-
-
-def patch_frame(data, *, height=None, width=None, precision=None, marker=None):
-    at = max(data.find(b"\xff\xc0"), data.find(b"\xff\xc2"))
-    out = bytearray(data)
-    for value, place, size in ((height, 5, 2), (width, 7, 2), (precision, 4, 1), (marker, 1, 1)):
-        if value is not None:
-            out[at + place : at + place + size] = value.to_bytes(size, "big")
-    return bytes(out)
 
 
 def test_grey_gives_three_equal_channels_or_one(backend, photo, pillow):

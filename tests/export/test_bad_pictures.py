@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def bad(make):
         "flat.jpg": (patched(good, height=0), "64x0 pixels", "64x0 pixels"),
         "png.jpg": (make.png(1, 9, 9, "RGB"), "is a PNG file, not a JPEG", None),
         "true.png": (make.png(1, 9, 9, "RGB"), "is a PNG file, not a JPEG", None),
-        "half.jpg": (good[: len(good) // 2], None, "truncated"),
+        "half.jpg": (good[: len(good) // 2], None, "data ends after row|Premature end"),
         "no_end.jpg": (good[:-2], None, None),
     }
 
@@ -71,7 +72,7 @@ def test_all_are_skipped_and_counted(bad, photos, tmp_path, make, read, level, j
     expected = {name: reason for name, reason in expected.items() if reason is not None}
     skipped = dict(result.skipped)
     assert skipped.keys() == expected.keys()
-    assert all(expected[name] in reason for name, reason in skipped.items())
+    assert all(re.search(expected[name], reason) for name, reason in skipped.items())
     file = read(result.path)
     assert file.header.num_samples == 30 + len(bad) - len(expected)
     assert file.header.num_classes == 3
@@ -179,7 +180,8 @@ def test_sixteen_bits_are_scaled_not_clipped(make):
 
 def test_a_picture_without_its_end_loses_nothing(make):
     good = make.jpeg(3, 64, 48)
-    assert reencode(good[:-2], 1) == reencode(good, 1)
+    assert reencode(good[:-2], 1)[:3] == reencode(good, 1)[:3]
+    assert (reencode(good[:-2], 1).odd, reencode(good, 1).odd) == (True, False)
 
 
 @pytest.mark.filterwarnings("error")
@@ -187,7 +189,7 @@ def test_claims_of_many_pixels_are_refused(make):
     data = bytearray(make.jpeg(3, 64, 48))
     at = data.index(b"\xff\xc0")
     data[at + 5 : at + 9] = b"\xea\x60\xea\x60"  # 60000 x 60000
-    with pytest.raises(PictureError, match="3600000000 pixels"):
+    with pytest.raises(PictureError, match="60000x60000 pixels, over the limit"):
         reencode(bytes(data), 1)
 
 
