@@ -18,7 +18,7 @@ from processes import heed_ctrl_c
 
 from dts.errors import ExportError, FormatError
 from dts.export import export_folder, run
-from dts.export.flow import processes
+from dts.export.flow import processes as pool_of_processes
 from dts.export.output import OutputFile
 from dts.format.extension import Extension
 from dts.format.layout import sidecar_path
@@ -298,7 +298,7 @@ def test_processes_end_at_once_with_an_exception():
     """Also those that still start up, or are at something that takes long."""
 
     def interrupted():
-        with processes(2) as pool:
+        with pool_of_processes(2) as pool:
             futures = [pool.submit(time.sleep, 60) for _ in range(2)]
             while not all(future.running() for future in futures):
                 time.sleep(0.01)
