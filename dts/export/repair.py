@@ -370,6 +370,7 @@ def _because(damage: Damage, more: str) -> Damage:
 
 
 def _encoded(picture: Picture) -> Encoded:
+    """Add the size in pixels, 0 where level 0 holds what is no JPEG."""
     try:
         head = read_head(picture.data)
     except (PictureError, NeedMore):
