@@ -1,5 +1,6 @@
 """What a Setup says about transforms and output, checked: chains, final sizes, normalisation."""
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -123,7 +124,7 @@ def _between(ops, start, channels):
     size = None if start is None else start[:2]
     sizes = []
     steps = [op for op in ops if isinstance(op, (RandomResizedCrop, Resize, CenterCrop))]
-    for op, follows in zip(steps, [*steps[1:], None], strict=True):
+    for op, follows in itertools.zip_longest(steps, steps[1:]):
         size = op.output_size(size)
         if isinstance(op, CenterCrop) or isinstance(follows, (RandomResizedCrop, Resize)):
             if size is not None:

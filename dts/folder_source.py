@@ -6,11 +6,10 @@ from typing import Any
 
 from dts.datasets.folders import find_folders, list_splits
 from dts.datasets.listing import Listing
-from dts.decode import header as picture_header
 from dts.errors import ConfigError
 from dts.loaders import FolderReader
 from dts.loaders.folder_blocks import FolderBlocks
-from dts.sources import Source
+from dts.sources import Source, displayed_size
 
 
 class FolderSource(Source):
@@ -32,8 +31,7 @@ class FolderSource(Source):
 
     def picture_size(self, id: int) -> tuple[int, int]:
         with open(self.paths[id], "rb") as file:
-            info = picture_header(file.read())
-        return info.height, info.width
+            return displayed_size(file.read(), self.exif_orientation)
 
     def reader(self, **settings: Any) -> FolderReader:
         return FolderReader(self.listing, **settings)
