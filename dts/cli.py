@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong usage, 130 s
 """
 
 import argparse
+import io
 import json
 import os
 import re
@@ -40,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code. Wrong usage leaves by `SystemExit` with code 2, as argparse does.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names may be in any script
     options = _parser().parse_args(argv)
     try:
         with warnings.catch_warnings():
@@ -265,8 +268,10 @@ def _write_new(root: Path, name: str, data: memoryview) -> None:
     try:
         with out:
             out.write(data)
-    except BaseException:
+    except BaseException as error:
         path.unlink()
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)
         raise
 
 

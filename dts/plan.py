@@ -50,6 +50,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
             config = _config(setup, name, source, output, workers)
             bad = source.damaged() if setup._verify else None
             order, window = _order(setup, name)
+            chain = _compiled(name, output.chains[name])
             reader = source.reader(
                 split=name,
                 mode=mode,
@@ -60,7 +61,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
                 seed=config.seed,
                 bad=bad,
             )
-            splits[name] = _split(name, source, output.chains[name], config, mode, reader)
+            splits[name] = _split(name, source, chain, config, mode, reader)
     except BaseException:
         for split in splits.values():
             split.pipeline.close()
@@ -75,10 +76,12 @@ def _config(
 ) -> SplitConfig:
     assert setup._seed is not None  # commit() drew one
     assert setup._batch_size is not None
+    drop_last = setup._drop_last and name == "train"
     return SplitConfig(
         split=0 if name == "train" else 1,
         seed=setup._seed % (1 << 64),
-        batch_size=setup._batch_size,
+        # No memory for rows that no batch can have.
+        batch_size=setup._batch_size if drop_last else min(setup._batch_size, len(source)),
         sample_shape=output.shapes[name],
         dtype=setup._output[0],
         label_dtype=setup._labels,
@@ -90,12 +93,18 @@ def _config(
         max_held=setup._max_held,
         workers=workers,
         on_error=setup._on_error,
-        drop_last=setup._drop_last and name == "train",
+        drop_last=drop_last,
     )
 
 
-def _split(name, source, ops, config, mode, reader):
-    chain = Chain(ops)
+def _compiled(name, ops):
+    try:
+        return Chain(ops)
+    except ValueError as error:
+        raise ConfigError(f"{name}_transforms: {error}") from None
+
+
+def _split(name, source, chain, config, mode, reader):
     pipeline = SplitPipeline(reader, chain, config, source.paths, source.names)
     n_batches = pipeline.n_batches_of(len(source))
     if n_batches == 0:

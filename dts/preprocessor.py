@@ -68,8 +68,8 @@ class Preprocessor:
         Parameters
         ----------
         epoch : int, optional
-            0 or more; None is the one after the last that was started. Order and augmentation are
-            a function of the seed and this number, so any epoch can be started directly.
+            0 to 2^32 - 1; None is the one after the last that was started. Order and augmentation
+            are a function of the seed and this number, so any epoch can be started directly.
 
         Returns
         -------
@@ -81,6 +81,8 @@ class Preprocessor:
         ------
         ConfigError
             The data set has no training set.
+        ValueError
+            No such epoch.
         """
         return self._epoch("train", epoch)
 
@@ -91,13 +93,8 @@ class Preprocessor:
     def _epoch(self, split: str, epoch: int | None) -> "EpochIterator":
         self._check_open()
         self._split(split)
-        if epoch is None:
-            epoch = self._started[split] + 1
-        else:
-            epoch = operator.index(epoch)
-            if epoch < 0:
-                raise ValueError(f"an epoch is 0 or more, not {epoch}")
-        return EpochIterator(self, split, epoch)
+        number = _epoch_number(self._started[split] + 1 if epoch is None else epoch)
+        return EpochIterator(self, split, number)
 
     def _split(self, split: str) -> Split:
         if split not in ("train", "val"):
@@ -185,7 +182,7 @@ class Preprocessor:
         split : str
             "train" or "val".
         epoch, id : int
-            Epoch, 0 or more, and sample id.
+            Epoch, 0 to 2^32 - 1, and sample id.
 
         Returns
         -------
@@ -195,16 +192,18 @@ class Preprocessor:
         ------
         IndexError
             No such id.
+        ValueError
+            No such epoch.
         CorruptError, DecodeError
             The picture's size cannot be read.
         """
         self._check_open()
         s = self._split(split)
-        id, epoch = operator.index(id), operator.index(epoch)
+        id, epoch = operator.index(id), _epoch_number(epoch)
         if not 0 <= id < len(s.source):
             raise IndexError(f"id {id} is not within 0..{len(s.source) - 1}")
         height, width = s.source.picture_size(id)
-        steps = s.chain.describe(self._seed, epoch & 0xFFFFFFFF, s.config.split, id, width, height)
+        steps = s.chain.describe(self._seed, epoch, s.config.split, id, width, height)
         return Draws.from_steps(steps, id=id, epoch=epoch, split=split, image_size=(height, width))
 
     def state_dict(self) -> dict[str, Any]:
@@ -311,6 +310,8 @@ class EpochIterator:
             self._check()
             raise
         if got is None:
+            with self._owner._lock:
+                self._pipeline.end(self._token)
             self._state = "done"
             raise StopIteration
         images, labels, ids, index = got
@@ -327,14 +328,21 @@ class EpochIterator:
         """End the epoch here."""
         if self._state == "running" and not self._owner._closed:
             self._state = "closed"
-            with self._owner._lock:
-                current = self._owner._current[self._split]
-                if current is None or current() in (self, None):
-                    self._pipeline.end()
+            if self._owner._pid == os.getpid():  # else: another thread may have held the lock
+                with self._owner._lock:
+                    self._pipeline.end(self._token)
 
     def __del__(self):
-        if self._state == "running" and self._owner._pid == os.getpid():
+        if self._state == "running":
             self.close()
+
+
+def _epoch_number(epoch: int) -> int:
+    """Check an epoch: it is one 32-bit word of the random numbers' counter."""
+    number = operator.index(epoch)
+    if not 0 <= number <= 0xFFFFFFFF:
+        raise ValueError(f"an epoch is 0 to 2^32 - 1, not {number}")
+    return number
 
 
 @atexit.register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import unicodedata
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from dts.datasets.walk import Walk
 from dts.errors import DtsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -164,10 +165,11 @@ def list_pictures(
     """
     top = os.fsencode(root)
     imagenet = dataset == "imagenet"
-    if imagenet and split is not None:
-        top = _split_folder(top, split)
     skipped = Skipped()
-    walk = Walk(top, IMAGENET_EXTENSIONS if imagenet else FOLDER_EXTENSIONS, skipped)
+    with _paths_as_text():
+        if imagenet and split is not None:
+            top = _split_folder(top, split)
+        walk = Walk(top, IMAGENET_EXTENSIONS if imagenet else FOLDER_EXTENSIONS, skipped)
     if not imagenet:
         _refuse_whole_data_sets(walk)
     own, label_of_folder, warnings = _classes_of(walk, imagenet, classes)
@@ -240,6 +242,17 @@ def _empty_classes(names: list[bytes], empty: list[int]) -> list[str]:
     first = ", ".join(f"{k} '{printable(names[k])}'" for k in empty[:EXAMPLES])
     more = ", ..." if len(empty) > EXAMPLES else ""
     return [f"{len(empty)} of {len(names)} classes hold no picture here: {first}{more}"]
+
+
+@contextlib.contextmanager
+def _paths_as_text() -> Iterator[None]:
+    """Name files in errors as people do; the listing itself works on bytes."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error.filename, bytes):
+            error.filename = os.fsdecode(error.filename)
+        raise
 
 
 def _split_folder(root: bytes, split: str) -> bytes:

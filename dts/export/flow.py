@@ -45,7 +45,7 @@ def in_order(
 
 @contextlib.contextmanager
 def processes(jobs: int) -> Iterator[Executor]:
-    """Give a pool of `jobs` fresh processes; on the way out they stop after what they are at."""
+    """Give a pool of `jobs` fresh processes. An exception ends them at once, even at start-up."""
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     pool = ProcessPoolExecutor(
@@ -53,6 +53,12 @@ def processes(jobs: int) -> Iterator[Executor]:
     )
     try:
         yield pool
+    except BaseException:
+        # They only hand back results that nobody wants any more. Until Python 3.14 the pool has
+        # no public way to end them.
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            process.terminate()
+        raise
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import threading
+import warnings
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, NamedTuple
@@ -198,7 +199,13 @@ def _encoded(
     )
     with contextlib.ExitStack() as stack:
         if executor is None and jobs > 1:
-            executor = stack.enter_context(processes(jobs))
+            try:
+                executor = stack.enter_context(processes(jobs))
+            except (OSError, ImportError) as error:  # in a container without /dev/shm, say
+                warnings.warn(
+                    f"this system lets us start no other processes ({error}): this one encodes",
+                    stacklevel=2,
+                )
         if executor is None:
             for paths, _ in tasks:
                 yield from encode_files(paths, level)

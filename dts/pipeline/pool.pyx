@@ -385,6 +385,7 @@ cdef class SplitPipeline:
         cdef dts_batch *b = NULL
         cdef dts_error error
         cdef Slot slot
+        cdef bint bad
         cdef int64_t rows, index = -1
         while index != self.taken:  # another thread may take what this one waited for
             self._check()
@@ -393,32 +394,28 @@ cdef class SplitPipeline:
             if not self.running or token != t.token:
                 raise ClosedError("this epoch was ended")
             if self.taken == self.n_batches:
-                self.finished = token
-                self.end()
+                self.finished = token  # who called ends the epoch, with what serialises that
                 return None
             t.check_held()
             index = self.taken
             b = &t.c.ring[index % t.c.depth]
             if not t.wait(b, token) and token != self.finished:
                 raise ClosedError("this epoch was ended")
-        slot = t.open_slots.pop(0)
         error = b.error
         rows = b.expected
-        if b.n_bad and self.shared.on_error != ON_ERROR_SKIP:
+        bad = b.n_bad > 0
+        # First what may lack memory: then this batch is still the next one. It reuses *b.
+        if t.c.opened < self.n_batches:
+            t.open_next()
+        slot = t.open_slots.pop(0)
+        self.taken += 1
+        if bad and self.shared.on_error != ON_ERROR_SKIP:
             dts_store_rel(&slot.c.state, SLOT_FREE)
-            self._advance()
             raise self.exception(&error)
-        if b.n_bad:
+        if bad:
             rows = t.drop_bad_rows(slot, rows)
         images, labels, ids = t.arrays(slot, rows)
-        self._advance()
         return images, labels, ids, index
-
-    cdef int _advance(self) except -1:
-        self.taken += 1
-        if self.station.c.opened < self.n_batches:
-            self.station.open_next()
-        return 0
 
     cdef object exception(self, const dts_error *e):
         named = self.names is not None and e.id >= 0
@@ -433,22 +430,37 @@ cdef class SplitPipeline:
             name=self.names[e.id] if named else None,
         )
 
-    def end(self):
-        """End the running epoch, wherever it is; returns when no thread works for it any more."""
-        cdef Shared *s = self.shared
-        if not self.running or s.process != dts_process_id():
+    def end(self, token=None):
+        """End the running epoch, wherever it is; returns when no thread works for it any more.
+
+        `begin`, `end` and `close` belong to one thread at a time.
+
+        Parameters
+        ----------
+        token : int, optional
+            What `begin` returned: only that epoch is ended, not one that was begun since.
+        """
+        if not self.running or self.shared.process != dts_process_id():
+            return
+        if token is not None and token != self.station.token:
             return
         self.running = False
-        if self.taken < self.n_batches:
-            self._leave_epoch()
-            self.reader.end_epoch()
+        try:
+            if self.taken < self.n_batches:
+                self._leave_epoch()
+                self.reader.end_epoch()
+        finally:  # Ctrl-C may come in between, and the next epoch needs idle workers
+            self._wait_idle()
+            self.station.reset()
+        self.reader.end_epoch()
+
+    cdef void _wait_idle(self) noexcept:
+        cdef Shared *s = self.shared
         with nogil:
             dts_mutex_lock(&s.lock)
             while s.active > 0:
                 dts_cond_wait(&s.idle, &s.lock)
             dts_mutex_unlock(&s.lock)
-        self.reader.end_epoch()
-        self.station.reset()
 
     def close(self):
         """Stop and join all threads, give all memory back. Batches that are still held stay
@@ -482,7 +494,7 @@ cdef class SplitPipeline:
         cdef int64_t k
         total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
         cpu, scratch = 0, 0
-        for k in range(self.started):
+        for k in range(self.shared.workers):  # counts stay when the threads are gone
             w = &self.workers[k]
             total["samples"] += w.samples
             total["skipped"] += w.skipped

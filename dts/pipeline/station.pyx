@@ -41,7 +41,8 @@ cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil:
 
 
 cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil:
-    if dts_fetch_add(&b.done, 1) == b.expected - 1:
+    cdef int64_t last = b.expected - 1  # after the addition, *b may be another batch
+    if dts_fetch_add(&b.done, 1) == last:
         dts_mutex_lock(&s.lock)
         dts_cond_broadcast(&s.batch_ready)
         dts_mutex_unlock(&s.lock)
@@ -188,13 +189,13 @@ cdef class TransferStation:
         cdef Slot slot = self.free_slot()
         slot.c.state = SLOT_OPEN
         self.open_slots.append(slot)
+        memset(slot.c.bad, 0, <size_t> self.batch_size)
+        dts_mutex_lock(&self.c.lock)  # another user's thread may be waiting for the one before
         b.done = 0
         b.expected = min(self.batch_size, self.n_samples - number * self.batch_size)
         b.n_bad = 0
         b.slot = &slot.c
         dts_error_clear(&b.error)
-        memset(slot.c.bad, 0, <size_t> self.batch_size)
-        dts_mutex_lock(&self.c.lock)
         dts_store_rel(&self.c.opened, number + 1)
         dts_cond_broadcast(&self.c.batch_opened)
         dts_mutex_unlock(&self.c.lock)

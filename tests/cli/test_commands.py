@@ -3,14 +3,17 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from dts import errors
+from dts.export import export_dataset
 from dts.format import HEADER_DTYPE, DtsFile, Header, read_header
 from dts.format.extension import Extension
 
@@ -352,6 +355,20 @@ def test_ls_has_one_line_a_sample(run, packed, pictures):
     assert "ants/bytes\\udcff.jpeg" in sizes
 
 
+def test_ls_of_names_that_the_terminal_cannot_write(tmp_path):
+    folder = tmp_path / "src" / "\u732b"
+    folder.mkdir(parents=True)
+    Image.new("RGB", (8, 8)).save(folder / "1.jpg")
+    export_dataset("folder", folder.parent, tmp_path / "x.dts", progress=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "dts", "ls", str(tmp_path / "x.dts")],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u732b/1.jpg" in done.stdout
+
+
 def test_ls_of_a_plain_file(run, packed):
     code, out, err = run("ls", packed("--plain"))
     assert (code, err) == (0, "")
@@ -502,7 +519,7 @@ def test_a_failed_write_leaves_no_half_a_file(run, packed, tmp_path):
     with small_files_only():
         code, _, err = run("extract", path, out)
     assert code == 1
-    assert "File too large" in one_line(err)
+    assert re.search(rf"{re.escape(str(out))}.*: File too large", one_line(err))
     assert tree(out) == {}
 
 

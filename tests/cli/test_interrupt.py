@@ -7,6 +7,7 @@ import sys
 import time
 
 import numpy as np
+import processes
 import pytest
 from PIL import Image
 
@@ -36,6 +37,7 @@ def test_ctrl_c_during_export(many_pictures, tmp_path, jobs):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,  # the signal goes to the whole group, as from a terminal
+        preexec_fn=processes.heed_ctrl_c,
     )
     try:
         assert b"300 pictures" in process.stdout.readline()  # the scan is told, work begins

@@ -1,6 +1,7 @@
 """A file appears complete or not at all: failures, interrupts, races, full disks."""
 
 import errno
+import multiprocessing
 import os
 import shutil
 import signal
@@ -12,10 +13,12 @@ from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
+import processes
 import pytest
 
 from dts.errors import ExportError, FormatError
 from dts.export import export_folder, run
+from dts.export.flow import processes
 from dts.export.output import OutputFile
 from dts.format.extension import Extension
 from dts.format.layout import sidecar_path
@@ -178,6 +181,7 @@ def long_export(tmp_path, make):
             text=True,
             start_new_session=True,
             env=ENVIRONMENT,
+            preexec_fn=processes.heed_ctrl_c,
         )
         assert process.stdout.readline() == "go\n"
         return process
@@ -240,6 +244,14 @@ def test_a_folder_that_is_not_there(photos, tmp_path):
     assert error.value.filename == str(tmp_path / "no")
 
 
+@pytest.mark.parametrize("dataset", ["folder", "imagenet"])
+def test_a_source_that_is_not_there(tmp_path, dataset):
+    with pytest.raises(FileNotFoundError) as error:
+        export_folder(tmp_path / "no", tmp_path / "x.dts", dataset=dataset)
+    assert os.path.samefile(os.path.dirname(error.value.filename.rstrip("/")), tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
 def test_sidecar(photos, tmp_path, monkeypatch):
     path = str(tmp_path / "x.dts")
     real = Extension.pack
@@ -280,6 +292,35 @@ class Dying(Executor):
         future = Future()
         future.set_exception(BrokenProcessPool("a process ended abruptly"))
         return future
+
+
+def test_processes_end_at_once_with_an_exception():
+    """Also those that still start up, or are at something that takes long."""
+
+    def interrupted():
+        with processes(2) as pool:
+            futures = [pool.submit(time.sleep, 60) for _ in range(2)]
+            while not all(future.running() for future in futures):
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert time.monotonic() - begin < 30
+    assert multiprocessing.active_children() == []
+
+
+def test_without_shared_memory_one_process_encodes(photos, tmp_path, monkeypatch):
+    class Context:
+        def Event(self):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    export_folder(photos, tmp_path / "a.dts", level=3)
+    monkeypatch.setattr(multiprocessing, "get_context", lambda _: Context())
+    with pytest.warns(UserWarning, match="this one encodes"):
+        export_folder(photos, tmp_path / "b.dts", level=3, jobs=2)
+    assert (tmp_path / "b.dts").read_bytes() == (tmp_path / "a.dts").read_bytes()
 
 
 def test_an_encoding_process_that_dies(photos, tmp_path):

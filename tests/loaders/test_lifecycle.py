@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 
+import processes
 import pytest
 
 from dts.errors import ClosedError
@@ -273,6 +274,7 @@ def run_script(tmp_path, script, **kw):
         [sys.executable, "-c", code, str(tmp_path / "small.dts")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=processes.heed_ctrl_c,
         text=True,
         **kw,
     )

@@ -11,6 +11,7 @@ import textwrap
 import threading
 import time
 
+import processes
 import pytest
 
 from dts import ClosedError
@@ -246,6 +247,7 @@ def python(code, path):
         [sys.executable, "-c", textwrap.dedent(start) + textwrap.dedent(code)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=processes.heed_ctrl_c,
         text=True,
     )
 
@@ -311,3 +313,70 @@ def test_the_file_may_be_removed_while_it_is_open(tmp_path, setup_of):
         path.unlink()
         assert sum(len(b) for b in it) == 7
         assert sum(len(b) for b in pre.train(1)) == 15
+
+
+def test_epochs_of_several_threads_end_whole_or_closed(blocks, setup_of):
+    """One thread may come to the end of an epoch while another one starts the next."""
+    wrong = []
+
+    def run(pre):
+        for epoch in range(20):
+            try:
+                got = sum(len(batch) for batch in pre.train(epoch))
+            except ClosedError:
+                continue
+            except BaseException as error:
+                got = error
+            if got != 61:
+                wrong.append(got)
+
+    with setup_of(blocks[0], batch_size=30).commit() as pre:
+        several = [threading.Thread(target=run, args=(pre,)) for _ in range(3)]
+        for thread in several:
+            thread.start()
+        for thread in several:
+            thread.join()
+        assert wrong == []
+        assert sum(len(batch) for batch in pre.train(0)) == 61
+
+
+def test_counts_stay_after_close(blocks, setup_of):
+    with setup_of(blocks[0]).commit() as pre:
+        assert sum(len(batch) for batch in pre.train(0)) == 61
+    stats = pre.stats()["train"]
+    assert stats["samples"] == 61
+    assert stats["scratch_bytes"] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_no_batch_is_lost_when_memory_runs_out(blocks):
+    code = """
+        import os, resource, sys
+        from dts import Preprocessor, Resize
+        pre = (Preprocessor.setup().dataset("folder", sys.argv[1]).batch_size(2).fully_mode()
+               .preprocess_workers(2).load_workers(1).prefetch_batches(1)
+               .train_transforms(Resize((1000, 1000))).commit())
+        for _ in pre.train(0):  # every thread has its stack and its scratch memory now
+            pass
+        it = iter(pre.train(1))
+        kept, ids, errors = [], [], 0
+        batch = next(it)
+        with open("/proc/self/statm") as f:
+            used = int(f.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_AS, (used + (150 << 20), -1))
+        while batch is not None:
+            kept.append(batch)
+            ids += batch.ids.tolist()
+            try:
+                batch = next(it, None)
+            except MemoryError:
+                errors += 1
+                kept.clear()
+                batch = None
+                batch = next(it, None)
+        assert errors > 0
+        assert sorted(ids) == list(range(61)), sorted(ids)
+        """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(blocks[0])], check=True, timeout=60
+    )

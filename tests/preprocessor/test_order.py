@@ -1,6 +1,7 @@
 """Every order and mode delivers every id exactly once an epoch, for sizes that do not divide."""
 
 import make
+import numpy as np
 import pytest
 
 from dts import ConfigError, LoadMode
@@ -102,7 +103,13 @@ def test_epoch_numbers(blocks, setup_of):
         assert next(iter(pre.train(7))).epoch == 7
         assert len(pre.train()) == 8
         assert next(iter(pre.train())).epoch == 8
-        with pytest.raises(ValueError, match="-1"):
-            pre.train(-1)
+        assert next(iter(pre.train(np.uint32(2**32 - 1)))).epoch == 2**32 - 1
+        for wrong in (-1, 2**32, 2**63, None):  # None: the one after the last
+            with pytest.raises(ValueError, match="an epoch is 0 to"):
+                pre.train(wrong)
+        for wrong in (-1, 2**32, 2**63):
+            with pytest.raises(ValueError, match="an epoch is 0 to"):
+                pre.draws("train", wrong, 0)
+        assert pre.draws("train", np.int64(3), 0) == pre.draws("train", 3, 0)
         with pytest.raises(TypeError):
             pre.train(1.5)

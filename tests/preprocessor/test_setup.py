@@ -105,6 +105,7 @@ WRONG_VALUES = [
     ("train_transforms", (Resize(32),)),
     ("train_transforms", (RandomHorizontalFlip(),)),
     ("train_transforms", (RandomResizedCrop(30_000),)),
+    ("train_transforms", (RandomResizedCrop(30), *[RandomHorizontalFlip()] * 64)),
     ("train_transforms", (RandomResizedCrop(8), RandomErasing(value=(1, 2, 3)), Resize(9))),
     ("val_transforms", (CenterCrop(9), RandomErasing())),
     ("color_channels", (2,)),
@@ -305,3 +306,11 @@ def test_what_it_says_of_itself(blocks, setup_of):
         assert stats["bytes_read"] >= 9 * 16 << 20
         assert stats["worker_cpu_seconds"] > 0
         assert stats["scratch_bytes"] <= plan.splits[0].workers * plan.splits[0].scratch_bytes
+
+
+def test_a_batch_larger_than_the_set_takes_no_more_memory_than_the_set(blocks, setup_of):
+    with setup_of(blocks[0], batch_size=1 << 24).commit() as pre:
+        assert pre.memory_plan().splits[0].slot_bytes < 61 * (32 * 32 * 3 * 4 + 64)
+        assert [len(batch) for batch in pre.train(0)] == [61]
+    with pytest.raises(ConfigError, match="drop_last"):
+        setup_of(blocks[0], batch_size=62, drop_last=True).commit()
