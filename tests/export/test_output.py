@@ -17,8 +17,7 @@ import processes
 import pytest
 
 from dts.errors import ExportError, FormatError
-from dts.export import export_folder, run
-from dts.export.flow import processes
+from dts.export import export_folder, flow, run
 from dts.export.output import OutputFile
 from dts.format.extension import Extension
 from dts.format.layout import sidecar_path
@@ -298,7 +297,7 @@ def test_processes_end_at_once_with_an_exception():
     """Also those that still start up, or are at something that takes long."""
 
     def interrupted():
-        with processes(2) as pool:
+        with flow.processes(2) as pool:
             futures = [pool.submit(time.sleep, 60) for _ in range(2)]
             while not all(future.running() for future in futures):
                 time.sleep(0.01)
