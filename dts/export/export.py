@@ -176,9 +176,9 @@ def _target(dst: str, dataset: str, split: str, level: int) -> Iterator[str]:
         yield dst
         return
     made = not os.path.isdir(dst)
-    if made:
-        os.makedirs(dst)
     try:
+        if made:
+            os.makedirs(dst)
         yield os.path.join(dst, file_name(dataset, split == "train", level))
     except BaseException:
         if made:
