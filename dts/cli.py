@@ -405,7 +405,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--json", action="store_true")
 
     demo = command("demo", run_demo)
-    demo.add_argument("dir", nargs="?", metavar="DIR", help="keep pictures and files there")
+    demo.add_argument("dir", nargs="?", metavar="DIR", help="keep the files there; new or empty")
     demo.add_argument(
         "--pictures", type=_count, default=320, metavar="N", help="default %(default)s"
     )

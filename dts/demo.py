@@ -202,8 +202,8 @@ def run(
     Parameters
     ----------
     folder : str or Path, optional
-        Where the pictures and the .dts files stay. Without it they lie in a temporary folder that
-        is removed at the end.
+        Where the pictures and the .dts files stay; new or empty, so that nothing of yours is mixed
+        with them. Without it they lie in a temporary folder that is removed at the end.
     pictures : int
         Training pictures to make; validation has a fifth as many.
     sheet : str or Path, optional
@@ -218,9 +218,16 @@ def run(
     -------
     Path
         The contact sheet.
+
+    Raises
+    ------
+    ConfigError
+        Too few pictures, or a folder that is not empty.
     """
     if pictures < 2 * len(CLASSES):
         raise ConfigError(f"demo: at least {2 * len(CLASSES)} pictures, two of each class")
+    if folder is not None and Path(folder).exists() and any(Path(folder).iterdir()):
+        raise ConfigError(f"demo: {folder} is not empty")
     sheet = Path(sheet) if sheet else Path(folder or ".") / "dts_demo.png"
     with contextlib.ExitStack() as stack:
         if folder is None:
@@ -250,9 +257,7 @@ def _export(folder: Path, level: int, echo: Callable[[str], object]) -> dict[str
     begin = time.perf_counter()
     for split, path in files.items():
         classes = files["train"] if split == "val" else None
-        export_folder(
-            folder / split, path, level=level, split=split, classes=classes, jobs=0, overwrite=True
-        )
+        export_folder(folder / split, path, level=level, split=split, classes=classes, jobs=0)
     size = sum(path.stat().st_size for path in files.values())
     echo(
         f"level {level}: exported in {time.perf_counter() - begin:.1f} s,"

@@ -1,6 +1,8 @@
 """Small folders of pictures, and .dts files made from them by the command itself."""
 
+import contextlib
 import io
+import shutil
 
 import numpy as np
 import pytest
@@ -32,11 +34,11 @@ def run(capsys):
     return go
 
 
-@pytest.fixture
-def pictures(tmp_path):
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
     """Return a folder of 3 classes with 4, 3 and 2 pictures, with names that are no fun."""
     rng = np.random.default_rng(5)
-    root = tmp_path / "train"
+    root = tmp_path_factory.mktemp("cli") / "train"
     names = {
         "ants": ["a b.jpeg", "ä'\".jpeg", "new\nline.jpeg", b"bytes\xff.jpeg"],
         "bees": ["sub/inner/x.jpeg", "same.jpeg", "tab\t.jpeg"],
@@ -52,14 +54,37 @@ def pictures(tmp_path):
 
 
 @pytest.fixture
-def packed(run, pictures, tmp_path):
-    """Return a function: options of `dts export` -> the file it made of `pictures`."""
+def pictures(originals, tmp_path):
+    """Return a copy of `originals` that a test may change."""
+    return shutil.copytree(originals, tmp_path / "train")
 
-    def export(*options, level=0):
-        path = tmp_path / f"packed{len(list(tmp_path.glob('packed*.dts')))}.dts"
-        words = ("--dataset", "folder", "--split", "train", "--level", level, "--jobs", 1)
-        code, _, err = run("export", pictures, path, *words, *options)
-        assert (code, err) == (0, "")
-        return path
+
+@pytest.fixture(scope="session")
+def exported(originals):
+    """Return a function: options of `dts export` -> the file it made, once for all tests."""
+    from dts.cli import main
+
+    made = {}
+
+    def export(level, *options):
+        if (level, *options) not in made:
+            path = originals.parent / f"{len(made)}.dts"
+            words = ["--dataset", "folder", "--split", "train", "--level", str(level)]
+            with contextlib.redirect_stdout(io.StringIO()):
+                assert main(["export", str(originals), str(path), *words, *options]) == 0
+            made[level, *options] = path
+        return made[level, *options]
 
     return export
+
+
+@pytest.fixture
+def packed(exported, tmp_path):
+    """Return a function: options of `dts export` -> a file that a test may change."""
+
+    def copy(*options, level=0):
+        path = tmp_path / f"packed{len(list(tmp_path.glob('packed*.dts')))}.dts"
+        shutil.copyfile(exported(level, *options), path)
+        return path
+
+    return copy

@@ -1,5 +1,6 @@
 """What each command prints and returns, on small files; demo and bench have their own."""
 
+import contextlib
 import json
 import os
 import re
@@ -522,20 +523,25 @@ def test_ordinary_names_are_safe_everywhere():
         assert is_safe(name, windows=False)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def small_files_only():
-    """No file of this process may grow past 100 bytes, as if the disk were full."""
+    """Let no file of this process grow past 100 bytes, as if the disk were full.
+
+    Not as a fixture: what pytest writes between a test and its teardown may go to a file.
+    """
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_failed_write_leaves_no_half_a_file(run, packed, tmp_path, request):
+def test_a_failed_write_leaves_no_half_a_file(run, packed, tmp_path):
     path, out = packed(), tmp_path / "out"
-    request.getfixturevalue("small_files_only")
-    code, _, err = run("extract", path, out)
+    with small_files_only():
+        code, _, err = run("extract", path, out)
     assert code == 1
     assert re.search(rf"{re.escape(str(out))}.*: File too large", one_line(err))
     assert tree(out) == {}

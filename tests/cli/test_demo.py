@@ -55,8 +55,14 @@ def test_demo_keeps_its_files_where_told(run, tmp_path):
     names = {p.name for p in folder.iterdir()}
     made = {f"folder_{split}_lv{level}.dts" for split in ("train", "val") for level in (0, 3)}
     assert names == {"train", "val", *made}
-    code, _, err = run("demo", folder, "--pictures", PICTURES, "--sheet", sheet)  # once more
-    assert (code, err) == (0, "")
+
+
+def test_demo_mixes_nothing_with_what_is_there(run, tmp_path):
+    (tmp_path / "mine").write_text("")
+    code, _, err = run("demo", tmp_path, "--pictures", PICTURES)
+    assert code == 1
+    assert "is not empty" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
 
 def test_demo_of_too_few_pictures(run):
