@@ -1,5 +1,6 @@
 """Setup: the fluent configuration of a Preprocessor."""
 
+import copy
 import logging
 import os
 import secrets
@@ -199,7 +200,10 @@ class Setup:
         return self
 
     def max_held_batches(self, n: int | None) -> Self:
-        """Most batches that may be held at once; None: no limit. Default None."""
+        """Most batches that may be held at once; None: no limit. Default None.
+
+        A ``for`` loop still holds a batch while it asks for the next, so 1 is too few for one.
+        """
         self._max_held = None if n is None else _integer("max_held_batches", n)
         return self
 
@@ -323,10 +327,11 @@ class Setup:
 
         self._check_values()
         self._check_missing_features()
-        if self._seed is None:
-            self._seed = secrets.randbits(64)
-            _log.info("seed drawn: %d", self._seed)
-        return Preprocessor._from_setup(self)
+        setup = copy.copy(self)  # each commit draws a seed of its own
+        if setup._seed is None:
+            setup._seed = secrets.randbits(64)
+            _log.info("seed drawn: %d", setup._seed)
+        return Preprocessor._from_setup(setup)
 
     def _check_values(self):
         if self._dataset is None:

@@ -98,6 +98,9 @@ def test_seeds(blocks, setup_of, digest):
         drawn = pre.seed
         first = digest(pre.train(0))
     assert first == of(drawn)[0]
+    setup = setup_of(blocks[0], seed=None)
+    with setup.commit() as one, setup.commit() as two:
+        assert one.seed != two.seed
 
 
 def test_a_late_epoch(blocks, setup_of):
