@@ -1,17 +1,17 @@
 """How much the pipeline costs, as a ratio to plain JPEG decoding of the same pictures.
 
-Times of a shared machine drift by tens of per cent, so nothing here is told by one time alone: an
-epoch of the pipeline and a plain decode of the very pictures it delivered take turns, and each
-pair gives one ratio. CPU time is compared, not wall time.
+Times of a shared machine drift by tens of per cent, so nothing here is told by one time alone: the
+pipeline and a plain decode of the very pictures it delivered take turns on one CPU, and each pair
+gives one ratio. CPU time is compared, not wall time.
 """
 
+import contextlib
 import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -166,9 +166,10 @@ class OneThreadPipeline:
         for put in (setup.train_transforms, setup.val_transforms):
             put(*chain)
         self.preprocessor = setup.commit()
+        self._epoch = 0
 
-    def epoch(self, number: int, pictures: int) -> tuple[list[int], float, float]:
-        """Stream epoch `number` until at least `pictures` pictures have come.
+    def stream(self, pictures: int) -> tuple[list[int], float, float]:
+        """Stream until `pictures` pictures have come, epoch after epoch; the next call goes on.
 
         Returns
         -------
@@ -177,13 +178,17 @@ class OneThreadPipeline:
             process: preprocessing, IO, and the loop that takes the batches.
         """
         pre = self.preprocessor
-        ids = []
+        ids: list[np.ndarray] = []
+        count = 0
         cpu, wall = time.process_time(), time.perf_counter()
-        for batch in pre.train(number) if self.is_training else pre.val(number):
-            ids.append(batch.ids.copy())
-            if sum(map(len, ids)) >= pictures:
-                # The loop outruns the one worker, so what was begun beyond is next to nothing.
-                break
+        while count < pictures:
+            for batch in pre.train(self._epoch) if self.is_training else pre.val(self._epoch):
+                ids.append(batch.ids.copy())
+                count += len(batch)
+                if count >= pictures:
+                    # The loop outruns the one worker: what was begun beyond is next to nothing.
+                    break
+            self._epoch += 1
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         return np.concatenate(ids).tolist(), cpu, wall
 
@@ -195,6 +200,20 @@ class OneThreadPipeline:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+@contextlib.contextmanager
+def _one_cpu() -> Iterator[None]:
+    """Keep all threads on one CPU: neighbours of a shared machine slow its CPUs unequally."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def compare(
@@ -214,7 +233,7 @@ def compare(
     rounds : int
         Pairs to measure, after one that only warms up.
     pictures : int
-        About so many pictures a round; the whole epoch where the file has fewer.
+        About so many pictures a round, in several epochs where the file has fewer.
     progress : callable, optional
         Called with no argument after each round, the first included.
     **pipeline_options
@@ -235,18 +254,22 @@ def compare(
         raise ConfigError(f"bench: {Path(path).name} holds no JPEG pictures")
     found = Comparison(str(path), build=dict(dts.build_info()))
     plain = PlainDecode()
-    with DtsFile(path) as file, OneThreadPipeline(path, **pipeline_options) as pipeline:
-        for epoch in count():
-            ids, cpu, wall = pipeline.epoch(epoch, pictures)
-            decode = plain.cpu_seconds([bytes(file[i][0]) for i in ids])
-            if epoch:  # the first warms caches, clocks and the arena
+    with (
+        _one_cpu(),
+        DtsFile(path) as file,
+        OneThreadPipeline(path, **pipeline_options) as pipeline,
+    ):
+        stored: dict[int, bytes] = {}
+        for turn in range(rounds + 1):
+            ids, cpu, wall = pipeline.stream(pictures)
+            stored.update((i, bytes(file[i][0])) for i in set(ids) - set(stored))
+            decode = plain.cpu_seconds([stored[i] for i in ids])
+            if turn:  # the first warms caches, clocks and the arena
                 found.pipeline_ms.append(cpu / len(ids) * 1e3)
                 found.decode_ms.append(decode * 1e3)
                 found.images_per_second.append(len(ids) / wall)
             if progress:
                 progress()
-            if epoch == rounds:
-                break
     found.pictures = len(ids)
     found.refused = plain.refused
     return found

@@ -5,8 +5,8 @@ in the nearest cache when they are filtered, and no picture is ever held whole u
 it in between.
 """
 
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uintptr_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from dts.decode.jpeg cimport (
@@ -18,6 +18,7 @@ from dts.transforms.op cimport dts_view, view_is_plain
 
 cdef enum:
     SLACK = 64              # kernels may read this far past a row
+    LINE = 64               # bytes of a cache line
     RING_ROWS = 8           # least rows of the ring
     TURNED_ROWS = 16        # decoded at a time where they are turned
 
@@ -34,14 +35,27 @@ ctypedef struct Feed:
     int64_t shift           # bytes from a ring row's start to column x
 
 
+cdef void release(void *block) noexcept nogil:
+    if block != NULL:
+        free((<void **> block - 1)[0])
+
+
 cdef int grow(void **block, int64_t *have, int64_t want) noexcept nogil:
-    cdef void *p
+    """Make room for `want` bytes that begin a cache line; what was there is lost.
+
+    Vector stores that straddle cache lines cost a fifth of the whole pipeline.
+    """
+    cdef char *raw
+    cdef char *line
     if want <= have[0]:
         return DTS_OK
-    p = realloc(block[0], <size_t> want)
-    if p == NULL:
+    raw = <char *> malloc(<size_t> want + 2 * LINE)
+    if raw == NULL:
         return DTS_NO_MEMORY
-    block[0] = p
+    line = <char *> ((<uintptr_t> raw + 2 * LINE - 1) & ~<uintptr_t> (LINE - 1))
+    (<void **> line - 1)[0] = raw
+    release(block[0])
+    block[0] = line
     have[0] = want
     return DTS_OK
 
@@ -58,12 +72,12 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
         jpeg_free(s.jpeg)
     filter_free(&s.fx)
     filter_free(&s.fy)
-    free(s.ring)
-    free(s.line)
-    free(s.rows)
-    free(s.upright)
-    free(s.picture[0])
-    free(s.picture[1])
+    release(s.ring)
+    release(s.line)
+    release(s.rows)
+    release(s.upright)
+    release(s.picture[0])
+    release(s.picture[1])
     memset(s, 0, sizeof(dts_scratch))
 
 

@@ -95,7 +95,7 @@ def test_stream_notices_what_is_missing_or_twice():
 
 
 def test_bench_json(run, packed):
-    code, out, err = run("bench", packed(level=3), "--rounds", 2, "--json")
+    code, out, err = run("bench", packed(level=3), "--rounds", 2, "--pictures", 9, "--json")
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert told["pictures"] == 9
@@ -110,15 +110,16 @@ def test_bench_for_people_of_a_val_file(run, pictures, tmp_path):
     path = tmp_path / "val.dts"
     words = ("--dataset", "folder", "--split", "val", "--level", 0)
     assert run("export", pictures, path, *words)[0] == 0
-    code, out, err = run("bench", path, "--rounds", 1)
+    code, out, err = run("bench", path, "--rounds", 1, "--pictures", 9)
     assert (code, err) == (0, "")
     assert "ratio" in out
     assert "1 rounds of 9 pictures" in out
 
 
-def test_bench_stops_after_the_pictures_asked_for(packed):
-    found = measure.compare(packed(), rounds=1, pictures=4, batch_size=2)
-    assert found.pictures == 4
+@pytest.mark.parametrize("pictures", [4, 20])  # less than an epoch of 9, and more than two
+def test_bench_stops_after_the_pictures_asked_for(packed, pictures):
+    found = measure.compare(packed(), rounds=1, pictures=pictures, batch_size=1)
+    assert found.pictures == pictures
 
 
 def test_a_moving_baseline_is_told():
