@@ -46,6 +46,9 @@ def texture(side: int = 2048) -> NDArray[np.uint8]:
     return (total / strengths).astype(np.uint8)
 
 
+ROUND = 240  # pictures in a round of the comparison; `dts bench` takes more
+
+
 def noise(rng: np.random.Generator, width: int, height: int) -> NDArray[np.uint8]:
     """Return a piece of the texture as uint8 (height, width, 3), turned in one of eight ways."""
     left, top = (int(rng.integers(0, texture().shape[0] - n + 1)) for n in (width, height))
@@ -244,7 +247,7 @@ def run(
         for level in LEVELS:
             files = _export(folder, level, echo)
             _stream_level(folder, level, counts, echo, sheet if level == LEVELS[-1] else None)
-            for line in measure.compare(files["train"], rounds=rounds).lines():
+            for line in measure.compare(files["train"], rounds=rounds, pictures=ROUND).lines():
                 echo(f"  {line}")
         if (peak := peak_memory()) is not None:
             echo(f"peak memory of this process: {peak / 2**20:.0f} MiB")
