@@ -242,11 +242,11 @@ static int start_whole(dts_jpeg *j, int row) {
     s->count--;
     j->status = DTS_OK;
     j->reason[0] = 0;
-    int status = j->ops->header(j);
+    const int status = j->ops->header(j);
     j->warnings = s->warnings;
     if (status == DTS_OK)
-        status = j->ops->start(j, s->box_x, row, s->box_w, j->row_end - row);
-    return status;
+        j->ops->start(j, s->box_x, row, s->box_w, j->row_end - row);
+    return j->status;
 }
 
 int dts_splice_start(dts_jpeg *j, int x, int y, int w, int h) {
@@ -268,15 +268,15 @@ int dts_splice_start(dts_jpeg *j, int x, int y, int w, int h) {
     j->data = s->bytes;
     j->size = (int64_t)bytes;
     j->info = part;
-    int status = j->ops->header(j);
+    const int status = j->ops->header(j);
     j->warnings = s->warnings;
     if (status == DTS_OK)
-        status = j->ops->start(j, x - s->x, y - s->y, w, h);
+        j->ops->start(j, x - s->x, y - s->y, w, h);
     j->data = data;
     j->size = size;
     j->info = whole;
     j->row_x += s->x;
-    return status == DTS_OK ? status : start_whole(j, y);
+    return j->status == DTS_OK ? DTS_OK : start_whole(j, y);
 }
 
 int dts_splice_rows(dts_jpeg *j, uint8_t *const *rows, int n) {

@@ -33,8 +33,12 @@ FACTORS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _with_libjpeg(libjpeg):
+@pytest.fixture(autouse=True, params=["libjpeg", "libjpeg.so.62", "libjpeg.so.8"])
+def _with_libjpeg(request, libjpeg):
+    try:
+        decode.use_backend(request.param)
+    except OSError as error:
+        pytest.skip(str(error))
     yield
     decode.set_splicing("auto")
 
@@ -323,7 +327,7 @@ def test_damage_below_the_first_rows_is_found_as_they_are_read(photo):
     region = (20, 20, 50, 120)
     inside = sorted(needed(head, region) - {max(needed(head, region))})
     for number in inside:
-        start, end = bounds[number]
+        end = bounds[number][1]
         shorter = file[: end - 3] + file[end:]  # the interval lacks its last bytes
         longer = file[:end] + b"\x55" * 3 + file[end:]
         for broken in (shorter, longer):
