@@ -120,9 +120,7 @@ def main():
     for cores in options.cores:
         for batch in options.batch:
             for prefetch in options.prefetch:
-                share, ticket = (
-                    simulate(drawn, cores, batch, prefetch, t) for t in (False, True)
-                )
+                share, ticket = (simulate(drawn, cores, batch, prefetch, t) for t in (False, True))
                 print(f"{cores:6} {batch:6} {prefetch:9} {share:7.1%} {ticket:7.1%}")
 
 

@@ -26,7 +26,8 @@ from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
 from dts.threads cimport (
     dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_fetch_add, dts_line_start,
     dts_line_up, dts_mutex, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_process_id,
-    dts_store_rel, dts_thread, dts_thread_cpu_ns, dts_thread_create, dts_thread_join,
+    dts_store_rel, dts_thread, dts_thread_bind, dts_thread_cpu_ns, dts_thread_create,
+    dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
 
@@ -50,6 +51,7 @@ ctypedef struct Shared:
     dts_plan plan
     dts_station *station
     int64_t workers
+    int64_t mask_bytes
     int64_t positions       # samples of this epoch
     int64_t claim           # positions for a ticket
     int64_t batch_size
@@ -76,6 +78,8 @@ ctypedef struct Worker:
     Shared *shared
     int64_t index
     dts_thread thread
+    const uint8_t *mask     # CPUs to run on; NULL: all
+    int64_t bound           # it does
     dts_batch *batch        # that this worker is in
     int64_t number          # of that batch; -1: in none
     int64_t rows            # finished in it and not told yet
@@ -200,6 +204,7 @@ cdef void worker_main(void *arg) noexcept nogil:
     cdef Worker *w = <Worker *> arg
     cdef Shared *s = w.shared
     cdef int64_t seen = 0
+    w.bound = w.mask != NULL and dts_thread_bind(w.mask, s.mask_bytes) == 0
     while True:
         dts_mutex_lock(&s.lock)
         while s.generation == seen and not s.stop:
@@ -251,6 +256,7 @@ cdef class SplitPipeline:
     cdef Chain chain
     cdef object paths
     cdef object names
+    cdef bytes masks            # CPUs of the workers, one after the other
     cdef TransferStation station
     cdef readonly bint closed
     cdef readonly bint running
@@ -282,6 +288,9 @@ cdef class SplitPipeline:
         s.station = &self.station.c
         s.workers = config.workers
         s.batch_size = config.batch_size
+        if config.worker_masks:
+            self.masks = b"".join(config.worker_masks)
+            s.mask_bytes = len(config.worker_masks[0])
         s.claim = 1
         if config.array_size is not None:
             s.claim = max(1, min(<int64_t> ARRAY_CLAIM, s.batch_size // s.workers))
@@ -363,14 +372,17 @@ cdef class SplitPipeline:
 
     cdef int _start_threads(self) except -1:
         cdef Worker *w
-        while self.started < self.shared.workers:
+        cdef Shared *s = self.shared
+        while self.started < s.workers:
             w = self._worker(self.started)
-            w.shared = self.shared
+            w.shared = s
             w.index = self.started
+            if self.masks is not None:
+                w.mask = <const uint8_t *> <const char *> self.masks + w.index * s.mask_bytes
             if scratch_init(&w.scratch) != DTS_OK:
                 scratch_free(&w.scratch)
                 raise MemoryError("no memory for a preprocessing thread")
-            name = f"dts-{'val' if self.shared.plan.split else 'train'}-{w.index}".encode()
+            name = f"dts-{'val' if s.plan.split else 'train'}-{w.index}".encode()
             if dts_thread_create(&w.thread, worker_main, w, name) != 0:
                 scratch_free(&w.scratch)
                 raise OSError(f"preprocessing thread {w.index} could not be started")
@@ -534,7 +546,7 @@ cdef class SplitPipeline:
         cdef Worker *w
         cdef int64_t k
         total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
-        cpu, scratch = 0, 0
+        cpu, scratch, bound = 0, 0, 0
         for k in range(self.shared.workers):  # counts stay when the threads are gone
             w = self._worker(k)
             total["samples"] += w.samples
@@ -542,12 +554,14 @@ cdef class SplitPipeline:
             total["replaced"] += w.replaced
             total["decode_warnings"] += w.warnings
             cpu += w.cpu_ns
+            bound += w.bound
             scratch += scratch_bytes(&w.scratch)
         logged = min(self.shared.logged, <int64_t> LOG)
         return {
             **total,
             "errors": [str(self.exception(&self.shared.log[k])) for k in range(logged)],
             "worker_cpu_seconds": cpu * 1e-9,
+            "workers_bound": bound,
             "scratch_bytes": scratch,
             **self.station.counters(),
             **self.reader.stats(),
