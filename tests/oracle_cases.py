@@ -90,7 +90,9 @@ def _geometry():
         listed = list(padding) if isinstance(padding, tuple) else padding
         for fill in (0, 77):
             yield Case(
-                "Pad", {"padding": padding, "fill": fill}, ("pad", {"padding": listed, "fill": fill})
+                "Pad",
+                {"padding": padding, "fill": fill},
+                ("pad", {"padding": listed, "fill": fill}),
             )
         for mode in ("edge", "reflect", "symmetric"):
             yield Case(
@@ -172,9 +174,7 @@ def _colour():
         )  # fmt: skip
     for threshold in (0, 100, 255):
         given = {"threshold": threshold}
-        yield Case(
-            "RandomSolarize", {**given, "p": 1.0}, ("solarize", given), ("solarize", given)
-        )
+        yield Case("RandomSolarize", {**given, "p": 1.0}, ("solarize", given), ("solarize", given))
     for f in (0.0, 0.5, 1.0, 1.7, 2.0):
         given = {"sharpness_factor": f}
         yield Case(
