@@ -1,4 +1,4 @@
-"""What is compared with torchvision and Pillow: pictures by formula, and one case for each setting.
+"""What is compared with torchvision and Pillow: pictures by formula, a case for each setting.
 
 Read by tools/make_oracles.py, which runs where torchvision is and dts need not be, and by the
 tests, which run where dts is and torchvision is not. So it imports neither.
@@ -14,7 +14,8 @@ COLOURS = np.array(
     [
         (0, 0, 0), (255, 255, 255), (128, 128, 128), (1, 1, 1), (254, 254, 254), (127, 128, 127),
         (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0), (0, 255, 255), (255, 0, 255),
-        (200, 100, 50), (50, 200, 100), (100, 50, 200), (10, 10, 11), (250, 249, 250), (3, 99, 250),
+        (200, 100, 50), (50, 200, 100), (100, 50, 200), (10, 10, 11), (250, 249, 250),
+        (3, 99, 250),
         (90, 90, 0), (0, 17, 17), (255, 128, 0), (128, 0, 255), (77, 12, 200), (201, 202, 203),
     ],
     np.uint8,
@@ -145,7 +146,8 @@ def _colour():
     for f in factors:
         yield Case(
             "ColorJitter", {"saturation": (f, f)},
-            ("adjust_saturation", {"saturation_factor": f}), ("enhance", {"kind": "Color", "f": f}),
+            ("adjust_saturation", {"saturation_factor": f}),
+            ("enhance", {"kind": "Color", "f": f}),
             on=RGB, torch_levels=1, pillow_levels=2,
         )  # fmt: skip
     for f in (-0.5, -0.2, -0.01, 0.0, 0.1, 0.25, 0.5):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measure every operation against torchvision and Pillow, and write the table of docs/transforms.md.
+"""Measure every operation against torchvision and Pillow; write the table of docs/transforms.md.
 
 Usage: ``python tools/transform_table.py [--photos FILE.npz] [--check]``. FILE.npz is what
-``tools/make_oracles.py --photos`` wrote; its figures are kept in docs/results/transforms_photos.json
-and used from there when no file is given. --check only compares (exit code 1 where the docs differ).
+``tools/make_oracles.py --photos`` wrote; its figures are kept in docs/results and used from there
+when no file is given. --check only compares (exit code 1 where the docs differ).
 """
 
 import argparse
