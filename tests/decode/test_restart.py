@@ -33,12 +33,8 @@ FACTORS = {
 }
 
 
-@pytest.fixture(autouse=True, params=["libjpeg", "libjpeg.so.62", "libjpeg.so.8"])
-def _with_libjpeg(request, libjpeg):
-    try:
-        decode.use_backend(request.param)
-    except OSError as error:
-        pytest.skip(str(error))
+@pytest.fixture(autouse=True)
+def _with_libjpeg(each_libjpeg):
     yield
     decode.set_splicing("auto")
 
