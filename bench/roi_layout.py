@@ -57,7 +57,8 @@ def report(room, level, rounds):
     ms = [statistics.median(t.pipeline for t in turn) * 1e3 for turn in (plain, roi)]
     print(f"level {level}: pipeline {ms[0]:.3f} ms plain, {ms[1]:.3f} ms ROI")
     for name, ratios in rows.items():
-        print(f"  {name:30} {statistics.median(ratios):.3f}  ({min(ratios):.3f}-{max(ratios):.3f})")
+        middle = statistics.median(ratios)
+        print(f"  {name:30} {middle:.3f}  ({min(ratios):.3f}-{max(ratios):.3f})")
     moved = max(measure.spread([t.decode for t in turn]) for turn in (plain, roi))
     if moved > measure.BUSY:
         print(f"  machine busy: full decoding alone moved by a factor of {moved:.2f}")
