@@ -49,6 +49,16 @@ typedef struct ljpeg_progress {
     int unused_passes[2];
 } ljpeg_progress;
 
+/* Of jpegint.h, the same in every version. */
+typedef struct ljpeg_marker {
+    void (*unused_reset)(void *cinfo);
+    int (*unused_read)(void *cinfo);
+    int (*unused_read_restart)(void *cinfo);
+    int unused_saw[2];
+    int unused_next_restart;
+    unsigned discarded_bytes; /* before restart markers, not yet told by a message */
+} ljpeg_marker;
+
 typedef struct ljpeg_component {
     int unused_ids[2];
     int unused_factors[2];
@@ -65,16 +75,6 @@ typedef struct ljpeg_component {
     void *quant_table; /* NULL until a scan of this component begins */
     void *unused_dct_table;
 } ljpeg_component;
-
-/* Of jpegint.h, the same in every version. */
-typedef struct ljpeg_marker {
-    void (*unused_reset)(void *cinfo);
-    int (*unused_read)(void *cinfo);
-    int (*unused_read_restart)(void *cinfo);
-    int unused_saw[2];
-    int unused_next_restart;
-    unsigned discarded_bytes; /* before restart markers, not yet told by a message */
-} ljpeg_marker;
 
 /* Values of J_COLOR_SPACE and J_DCT_METHOD. */
 enum { LJPEG_GRAYSCALE = 1, LJPEG_RGB = 2, LJPEG_CMYK = 4 };
