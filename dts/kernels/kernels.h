@@ -52,12 +52,19 @@ int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1
                     int antialias);
 void dts_filter_free(dts_filter *f);
 
+/* Rows of pixels to be normalised or copied. */
+typedef struct dts_shape {
+    size_t width, height;            /* at least 1 */
+    ptrdiff_t in_stride, out_stride; /* bytes from one row to the next */
+    int c, oc;                       /* channels of the input, 1 to 4, and of the output, c or 4 */
+    int flip;                        /* 1: each row is written in reverse pixel order */
+} dts_shape;
+
 typedef struct dts_kernels {
     const char *isa; /* "scalar", "avx2", "avx512" */
-    /* n pixels of c channels; flip: written in reverse pixel order. oc: channels of the output, c or 4. */
-    void (*normalize_f32)(float *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm, int flip);
-    void (*normalize_f16)(uint16_t *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm, int flip);
-    void (*copy_u8)(uint8_t *out, const uint8_t *in, size_t n, int c, int oc, int flip);
+    void (*normalize_f32)(float *out, const uint8_t *in, const dts_shape *shape, const dts_norm *norm);
+    void (*normalize_f16)(uint16_t *out, const uint8_t *in, const dts_shape *shape, const dts_norm *norm);
+    void (*copy_u8)(uint8_t *out, const uint8_t *in, const dts_shape *shape);
     /* One row: rows[k] is source row k of `taps`, n bytes each. */
     void (*resize_v)(int16_t *out, const uint8_t *const *rows, const int16_t *weight, int taps, size_t n);
     /* One row: in holds source positions from `origin` on, c channels, Q7; out has f->out pixels. */
