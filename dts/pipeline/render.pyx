@@ -81,12 +81,35 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
     release(s.upright)
     release(s.picture[0])
     release(s.picture[1])
+    release(s.temp)
     memset(s, 0, sizeof(dts_scratch))
 
 
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
     return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.upright_bytes + s.picture_bytes[0]
-            + s.picture_bytes[1])
+            + s.picture_bytes[1] + s.temp_bytes)
+
+
+cdef int scratch_picture(dts_scratch *s, int which, int w, int h, int channels,
+                         dts_source *out) noexcept nogil:
+    cdef int64_t stride = <int64_t> w * channels, bytes = stride * h
+    cdef int status
+    if bytes > (<int64_t> 1 << 31):
+        return DTS_TOO_LARGE
+    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    out.pixels = s.picture[which]
+    out.stride = stride
+    out.width = w
+    out.height = h
+    out.channels = channels
+    out.orientation = 1
+    return status
+
+
+cdef void *scratch_temp(dts_scratch *s, int64_t bytes) noexcept nogil:
+    if grow(<void **> &s.temp, &s.temp_bytes, bytes + SLACK) != DTS_OK:
+        return NULL
+    return s.temp
 
 
 cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexcept nogil:
@@ -275,25 +298,15 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     cdef dts_view inside = view[0]
     cdef dts_sink sink
     cdef int64_t step = <int64_t> view.win_w * source.channels
-    cdef int64_t bytes = step * view.win_h
-    cdef int status
-    if bytes > (<int64_t> 1 << 31):
-        return DTS_TOO_LARGE
-    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    cdef int status = scratch_picture(s, which, view.win_w, view.win_h, source.channels, out)
     if status != DTS_OK:
         return status
     inside.win_x = max(view.win_x, 0)
     inside.win_y = max(view.win_y, 0)
     inside.win_w = min(view.win_x + view.win_w, view.virtual_w) - inside.win_x
     inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
-    out.pixels = s.picture[which]
-    out.stride = step
-    out.width = view.win_w
-    out.height = view.win_h
-    out.channels = source.channels
-    out.orientation = 1
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
-        memset(s.picture[which], 0, <size_t> bytes)
+        memset(s.picture[which], 0, <size_t> (step * view.win_h))
     sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
                  + <int64_t> (inside.win_x - view.win_x) * source.channels)
     sink.stride = step
