@@ -34,9 +34,9 @@ typedef struct dts_filter {
     int32_t *start;  /* [out, and to a multiple of 4 the last again] first source position of each output, absolute */
     int32_t *count;  /* [out] taps of each output up to its last real one, 1..taps */
     int16_t *weight; /* [out * taps] Q14; each output's weights sum to 16384 */
-    /* The same for the RGB kernels, which take outputs by fours; those past the last have weight 0. */
-    int32_t *lanes;  /* [fours * taps / 2 * 16] for each pair of taps, for each output: its weights three times, 0 */
-    uint8_t *pick;   /* [fours * 64] bytes, from the first output's start on, of the pixels that `lanes` multiplies */
+    /* The same for kernels that take outputs of 3 or 4 channels by fours; those past the last have weight 0. */
+    int32_t *lanes;  /* [fours * taps / 2 * 16] for each pair of taps, for each output: its two weights, four times */
+    uint8_t *pick;   /* [fours * 64] of RGB: bytes, from the first output's start on, of what `lanes` multiplies */
     int narrow;      /* 1: all of `pick` is below 64 */
     void *memory;    /* one block that the arrays lie in; owned by the filter */
     size_t capacity; /* its size in bytes */

@@ -3,7 +3,7 @@
 
 #ifdef DTS_X86
 
-#include "avx2.h"
+#include "x86.h"
 
 #define ISA(name) name##_avx2
 #define TARGET DTS_TARGET_AVX2
@@ -32,7 +32,7 @@ TARGET DTS_INLINE vec mul_sub(vec v, vec scale, vec bias) { return _mm256_sub_ps
 
 TARGET DTS_INLINE void store_f32(float *out, vec v) { _mm256_storeu_ps(out, v); }
 
-TARGET DTS_INLINE void store_f16(uint16_t *out, vec v) { dts_store_halves(out, v); }
+TARGET DTS_INLINE void store_f16(uint16_t *out, vec v) { dts_store_8_halves(out, v); }
 
 #include "normalize_template.h"
 

@@ -3,7 +3,7 @@
 
 #ifdef DTS_X86
 
-#include <immintrin.h>
+#include "x86.h"
 
 #define ISA(name) name##_avx512
 #define TARGET DTS_TARGET_AVX512
@@ -30,14 +30,7 @@ TARGET DTS_INLINE vec mul_sub(vec v, vec scale, vec bias) { return _mm512_sub_ps
 
 TARGET DTS_INLINE void store_f32(float *out, vec v) { _mm512_storeu_ps(out, v); }
 
-/* By VCVTPS2PH itself, as in avx2.h. */
-TARGET DTS_INLINE void store_f16(uint16_t *out, vec v) {
-#if defined(__GNUC__)
-    __asm__("vcvtps2ph $0, %1, %0" : "=m"(*(__m256i_u *)out) : "v"(v));
-#else
-    _mm256_storeu_si256((__m256i *)out, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-#endif
-}
+TARGET DTS_INLINE void store_f16(uint16_t *out, vec v) { dts_store_16_halves(out, v); }
 
 #include "normalize_template.h"
 
