@@ -61,7 +61,7 @@ typedef struct dts_shape {
 } dts_shape;
 
 typedef struct dts_kernels {
-    const char *isa; /* "scalar", "avx2", "avx512" */
+    const char *isa; /* "scalar", "avx2", "avx512", "neon" */
     void (*normalize_f32)(float *out, const uint8_t *in, const dts_shape *shape, const dts_norm *norm);
     void (*normalize_f16)(uint16_t *out, const uint8_t *in, const dts_shape *shape, const dts_norm *norm);
     void (*copy_u8)(uint8_t *out, const uint8_t *in, const dts_shape *shape);

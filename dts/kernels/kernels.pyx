@@ -73,7 +73,7 @@ def isa():
     Returns
     -------
     str
-        ``"scalar"``, ``"avx2"`` or ``"avx512"``.
+        ``"scalar"``, ``"avx2"``, ``"avx512"`` or ``"neon"``.
     """
     return dts_kernels_get().isa.decode()
 

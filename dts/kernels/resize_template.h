@@ -61,7 +61,7 @@ TARGET DTS_INLINE void row(void *out, const int16_t *in, const dts_filter *f, in
     }
     if (rest) {
         const quad q = sums(in, &own, i, c, taps);
-        char last[4 * 16];
+        _Alignas(16) char last[4 * 16];
         store_quad(last, 0, flip ? reversed(q) : q, &s, oc, kind);
         memcpy(flip ? (char *)out : (char *)out + i * size, flip ? last + (4 - rest) * size : last, rest * size);
     }
