@@ -7,7 +7,6 @@ import pytest
 
 from dts import kernels
 
-
 ISAS = ["scalar", "neon"] if platform.machine() == "aarch64" else ["scalar", "avx2", "avx512"]
 
 
