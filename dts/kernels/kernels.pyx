@@ -5,7 +5,7 @@ One table serves all modules of the process: it is chosen here, once, when this 
 
 import os
 
-from libc.stddef cimport ptrdiff_t, size_t
+from libc.stddef cimport size_t
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -25,6 +25,7 @@ cdef extern from "dts/kernels/kernels.h" nogil:
 
 cdef enum:
     SLACK = 64  # bytes past the end of a row that kernels may read, see kernels.h
+    EDGE = 16  # pixels that begin a vector whatever the channels
 
 cdef enum Kind:
     UINT8 = 1  # the size of an element, too
@@ -177,26 +178,55 @@ cdef void normalize_rows(const dts_kernels *k, int kind, uint8_t *out, const uin
         k.copy_u8(out, src, shape)
 
 
-cdef void normalize_span(const dts_kernels *k, int kind, uint8_t *out, const Source *source,
-                         Py_ssize_t first, Py_ssize_t rows, dts_shape *shape,
-                         const dts_norm *norm) noexcept nogil:
-    """So many rows, those from the copy apart: two calls at most."""
-    cdef Py_ssize_t plain = min(max(source.copied_from - first, 0), rows)
+cdef void normalize_part(const dts_kernels *k, int kind, uint8_t *out, const Source *source,
+                         Py_ssize_t first, const dts_shape *whole, Py_ssize_t top, Py_ssize_t left,
+                         Py_ssize_t height, Py_ssize_t width, const dts_norm *norm) noexcept nogil:
+    """A box of the output, which begins with source row `first`; rows of the copy go apart."""
+    cdef dts_shape part = whole[0]
+    cdef Py_ssize_t column = left, plain
+    if height == 0 or width == 0:
+        return
+    if whole.flip:
+        column = <Py_ssize_t>whole.width - left - width
+    out += top * whole.out_stride + left * whole.oc * kind
+    first += top
+    part.width = <size_t>width
+    plain = min(max(source.copied_from - first, 0), height)
     if plain > 0:
-        shape.height = <size_t>plain
-        normalize_rows(k, kind, out, source_row(source, first), shape, norm)
-    if plain < rows:
-        shape.height = <size_t>(rows - plain)
-        normalize_rows(k, kind, out + plain * shape.out_stride,
-                       source_row(source, first + plain), shape, norm)
+        part.height = <size_t>plain
+        normalize_rows(k, kind, out, source_row(source, first) + column * whole.c, &part, norm)
+    if plain < height:
+        part.height = <size_t>(height - plain)
+        normalize_rows(k, kind, out + plain * whole.out_stride,
+                       source_row(source, first + plain) + column * whole.c, &part, norm)
+
+
+cdef void normalize_around(const dts_kernels *k, int kind, uint8_t *out, const Source *source,
+                           Py_ssize_t first, const dts_shape *whole, const int32_t *box,
+                           const dts_norm *norm) noexcept nogil:
+    """All but the box, which is set to 0. What lies well inside it costs no arithmetic."""
+    cdef Py_ssize_t w = <Py_ssize_t>whole.width, h = <Py_ssize_t>whole.height
+    cdef Py_ssize_t top = box[0], left = box[1], height = box[2], width = box[3], y
+    cdef Py_ssize_t bottom = top + height, pixel = whole.oc * kind
+    # Both sides reach into the box, so that their vectors are whole and lie as in other rows.
+    cdef Py_ssize_t inner = (left + EDGE - 1) & -EDGE, outer = (left + width) & -EDGE
+    if outer - inner < EDGE:
+        normalize_part(k, kind, out, source, first, whole, 0, 0, h, w, norm)
+    else:
+        normalize_part(k, kind, out, source, first, whole, 0, 0, top, w, norm)
+        normalize_part(k, kind, out, source, first, whole, top, 0, height, inner, norm)
+        normalize_part(k, kind, out, source, first, whole, top, outer, height, w - outer, norm)
+        normalize_part(k, kind, out, source, first, whole, bottom, 0, h - bottom, w, norm)
+    out += top * whole.out_stride + left * pixel
+    for y in range(height):
+        memset(out + y * whole.out_stride, 0, <size_t>(width * pixel))
 
 
 def _normalize(uint8_t[::1] out, const uint8_t[:, :, :, ::1] images, int itemsize, int channels,
                const float[::1] scale, const float[::1] bias, const uint8_t[::1] flip,
                const int32_t[:, ::1] erase):
     """Normalise images into the bytes of out; everything was checked by functions.py."""
-    cdef Py_ssize_t n = images.shape[0], h = images.shape[1], w = images.shape[2], i, y
-    cdef size_t pixel = <size_t>channels * <size_t>itemsize
+    cdef Py_ssize_t n = images.shape[0], h = images.shape[1], w = images.shape[2], i
     cdef const dts_kernels *k = dts_kernels_get()
     cdef dts_norm norm = norm_of(scale, bias)
     cdef dts_shape shape
@@ -206,26 +236,25 @@ def _normalize(uint8_t[::1] out, const uint8_t[:, :, :, ::1] images, int itemsiz
     if n * h * w == 0:
         return
     shape.width = <size_t>w
+    shape.height = <size_t>h
     shape.c = <int>images.shape[3]
     shape.oc = channels
     shape.flip = 0
     shape.in_stride = w * shape.c
-    shape.out_stride = w * <Py_ssize_t>pixel
+    shape.out_stride = w * channels * itemsize
     with nogil:
         failed = source_open(&source, &images[0, 0, 0, 0], n * h, <size_t>shape.in_stride)
-        if not failed and flip is None:
-            normalize_span(k, itemsize, &out[0], &source, 0, n * h, &shape, &norm)
+        if not failed and flip is None and erase is None:
+            normalize_part(k, itemsize, &out[0], &source, 0, &shape, 0, 0, n * h, w, &norm)
         elif not failed:
             for i in range(n):
-                shape.flip = flip[i]
-                normalize_span(k, itemsize, &out[0] + i * h * shape.out_stride, &source, i * h, h,
-                               &shape, &norm)
-        if not failed and erase is not None:
-            for i in range(n):
                 to = &out[0] + i * h * shape.out_stride
-                for y in range(erase[i, 0], erase[i, 0] + erase[i, 2]):
-                    memset(to + y * shape.out_stride + <size_t>erase[i, 1] * pixel, 0,
-                           <size_t>erase[i, 3] * pixel)
+                if flip is not None:
+                    shape.flip = flip[i]
+                if erase is not None and erase[i, 2] > 0 and erase[i, 3] > 0:
+                    normalize_around(k, itemsize, to, &source, i * h, &shape, &erase[i, 0], &norm)
+                else:
+                    normalize_part(k, itemsize, to, &source, i * h, &shape, 0, 0, h, w, &norm)
         free(source.last_rows)
     if failed:
         raise MemoryError
