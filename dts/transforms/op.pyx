@@ -146,3 +146,20 @@ def check_flag(name, value):
     if not isinstance(value, (bool, type(None))) and value not in (0, 1):
         raise ValueError(f"{name} must be True or False, not {value!r}")
     return bool(value)
+
+
+def check_fill(name, value):
+    """Return a pixel value, or a tuple of 1 or 3, each 0..255."""
+    if isinstance(value, (tuple, list)):
+        if len(value) not in (1, 3):
+            raise ValueError(f"{name} must be a number or one for each channel, not {value!r}")
+        return tuple(check_number(f"{name}[{i}]", v, 0.0, 255.0) for i, v in enumerate(value))
+    return check_number(name, value, 0.0, 255.0)
+
+
+def check_interpolation(name, value):
+    """Return "nearest" or "bilinear"; an enum member with such a value will do."""
+    value = getattr(value, "value", value)
+    if value not in ("nearest", "bilinear"):
+        raise ValueError(f"{name} must be 'nearest' or 'bilinear', not {value!r}")
+    return value
