@@ -1,5 +1,5 @@
 from libc.stddef cimport ptrdiff_t, size_t
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 
 cdef extern from "dts/kernels/kernels.h" nogil:
@@ -41,6 +41,19 @@ cdef extern from "dts/kernels/kernels.h" nogil:
         void (*resize_h_u8)(uint8_t *out, const int16_t *src, int origin, const dts_filter *f,
                             int c, int oc, int flip) noexcept nogil
 
+cdef extern from "dts/kernels/warp.h" nogil:
+    ctypedef struct dts_warp:
+        const uint8_t *src
+        int64_t src_stride
+        uint8_t *dst
+        int64_t dst_stride
+        int width
+        int height
+        int channels
+        int bilinear
+        float theta[6]
+        float fill[3]
+
 
 # The C functions live in the module dts.kernels.kernels; other modules reach them through these,
 # so that one table and one choice serve all.
@@ -48,3 +61,4 @@ cdef const dts_kernels *get_kernels() noexcept nogil
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
                      int virtual_out, int out0, int out, int antialias) noexcept nogil
 cdef void filter_free(dts_filter *f) noexcept nogil
+cdef void warp_run(const dts_warp *job) noexcept nogil

@@ -23,6 +23,10 @@ cdef extern from "dts/kernels/kernels.h" nogil:
     uint16_t dts_half_from_float(float v)
 
 
+cdef extern from "dts/kernels/warp.h" nogil:
+    void dts_warp_run(const dts_warp *job)
+
+
 cdef enum:
     SLACK = 64  # bytes past the end of a row that kernels may read, see kernels.h
     EDGE = 16  # pixels that begin a vector whatever the channels
@@ -44,6 +48,10 @@ cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip
 
 cdef void filter_free(dts_filter *f) noexcept nogil:
     dts_filter_free(f)
+
+
+cdef void warp_run(const dts_warp *job) noexcept nogil:
+    dts_warp_run(job)
 
 
 # ---- instruction sets ------------------------------------------------------------------------

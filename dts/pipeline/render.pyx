@@ -8,7 +8,7 @@ it in between.
 from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from dts.decode.jpeg cimport (
     jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop, stored_box, upright_rows, upright_size,
@@ -303,11 +303,23 @@ cdef int render(dts_scratch *s, const dts_source *source, const dts_view *view,
     return status
 
 
+cdef void copy_window(const dts_source *source, const dts_view *v, uint8_t *out,
+                      int64_t stride) noexcept nogil:
+    """Copy what a view shows of a picture in memory, where it is not resampled."""
+    cdef const uint8_t *p = (source.pixels + (v.box_y + v.win_y) * source.stride
+                             + <int64_t> (v.box_x + v.win_x) * source.channels)
+    cdef size_t bytes = <size_t> v.win_w * source.channels
+    cdef int row
+    for row in range(v.win_h):
+        memcpy(out + row * stride, p + row * source.stride, bytes)
+
+
 cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *view, int which,
                      dts_source *out) noexcept nogil:
     cdef dts_view inside = view[0]
     cdef dts_sink sink
     cdef int64_t step = <int64_t> view.win_w * source.channels
+    cdef uint8_t *first
     cdef int status = scratch_picture(s, which, view.win_w, view.win_h, source.channels, out)
     if status != DTS_OK:
         return status
@@ -317,8 +329,14 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
         memset(s.picture[which], 0, <size_t> (step * view.win_h))
-    sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
-                 + <int64_t> (inside.win_x - view.win_x) * source.channels)
+    if inside.win_w <= 0 or inside.win_h <= 0:  # nothing but padding
+        return jpeg_stop(s.jpeg) if source.pixels == NULL else DTS_OK
+    first = (s.picture[which] + (inside.win_y - view.win_y) * step
+             + <int64_t> (inside.win_x - view.win_x) * source.channels)
+    if source.pixels != NULL and view_is_plain(view):
+        copy_window(source, &inside, first, step)
+        return DTS_OK
+    sink.data = first
     sink.stride = step
     sink.format = FORMAT_UINT8
     sink.channels = source.channels
