@@ -33,7 +33,7 @@ from dts.transforms.chain cimport Chain
 
 import numpy as np
 
-from dts.errors import ClosedError, from_status
+from dts.errors import ClosedError, DtsError, from_status
 
 cdef enum:
     ON_ERROR_RAISE = 0
@@ -237,8 +237,8 @@ cdef class SplitPipeline:
         Everything else, checked before.
     paths : sequence of str
         The files of the set, for messages.
-    names : sequence of str, optional
-        Names of the samples by id, for messages.
+    names : callable, optional
+        Gives the names of the samples by id, for messages, or None: called when there is an error.
 
     Raises
     ------
@@ -471,7 +471,13 @@ cdef class SplitPipeline:
         return images, labels, ids, index
 
     cdef object exception(self, const dts_error *e):
-        named = self.names is not None and e.id >= 0
+        name = None
+        if self.names is not None and e.id >= 0:
+            try:
+                names = self.names()
+                name = None if names is None else names[e.id]
+            except DtsError:
+                pass  # damaged names, or closed: the place is enough
         return from_status(
             e.status,
             (<const char *> e.reason).decode("utf-8", "replace"),
@@ -480,7 +486,7 @@ cdef class SplitPipeline:
             block=e.block,
             sample=e.sample,
             id=e.id,
-            name=self.names[e.id] if named else None,
+            name=name,
         )
 
     def end(self, token=None):
