@@ -13,11 +13,13 @@ from dts.errors import (
     FormatError,
 )
 from dts.info import __version__, build_info
+from dts.pipeline import apply_transforms
 from dts.preprocessor import Preprocessor
 from dts.transforms import (
     CenterCrop,
     RandomErasing,
     RandomHorizontalFlip,
+    RandomInvert,
     RandomResizedCrop,
     Resize,
     Transform,
@@ -40,10 +42,12 @@ __all__ = [
     "Preprocessor",
     "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomInvert",
     "RandomResizedCrop",
     "Resize",
     "Setup",
     "Transform",
     "__version__",
+    "apply_transforms",
     "build_info",
 ]

@@ -19,6 +19,9 @@ from dts.transforms.op cimport dts_view, view_is_plain
 cdef enum:
     SLACK = 64              # kernels may read this far past a row
     LINE = 64               # bytes of a cache line
+    # Where rows begin in a line. libjpeg-turbo writes rows that begin at a multiple of 16 or 32
+    # past the caches, to memory; here they are read again at once.
+    ROW_OFFSET = 8
     RING_ROWS = 8           # least rows of the ring
     TURNED_ROWS = 16        # decoded at a time where they are turned
 
@@ -32,7 +35,7 @@ ctypedef struct Feed:
     int next_row            # decoder: first row not yet decoded
     int ring_rows
     int64_t stride          # of the ring
-    int64_t shift           # bytes from a ring row's start to column x
+    int64_t shift           # bytes from where a ring row's place begins to column x
 
 
 cdef void release(void *block) noexcept nogil:
@@ -78,12 +81,40 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
     release(s.upright)
     release(s.picture[0])
     release(s.picture[1])
+    release(s.temp)
     memset(s, 0, sizeof(dts_scratch))
 
 
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
     return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.upright_bytes + s.picture_bytes[0]
-            + s.picture_bytes[1])
+            + s.picture_bytes[1] + s.temp_bytes)
+
+
+cdef int scratch_picture(dts_scratch *s, int which, int w, int h, int channels,
+                         dts_source *out) noexcept nogil:
+    cdef int64_t stride = <int64_t> w * channels, bytes = stride * h
+    cdef int status
+    if bytes > (<int64_t> 1 << 31):
+        return DTS_TOO_LARGE
+    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    out.pixels = s.picture[which]
+    out.stride = stride
+    out.width = w
+    out.height = h
+    out.channels = channels
+    out.orientation = 1
+    return status
+
+
+cdef void *scratch_temp(dts_scratch *s, int64_t bytes) noexcept nogil:
+    if grow(<void **> &s.temp, &s.temp_bytes, bytes + SLACK) != DTS_OK:
+        return NULL
+    return s.temp
+
+
+cdef int64_t row_stride(int width, int channels) noexcept nogil:
+    """Bytes from one row of the ring to the next: whole cache lines."""
+    return (ROW_OFFSET + <int64_t> width * channels + SLACK + LINE - 1) & ~<int64_t> (LINE - 1)
 
 
 cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexcept nogil:
@@ -91,7 +122,8 @@ cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexc
     cdef const dts_source *source = f.source
     cdef int stored_w = source.width, stored_h = source.height, channels = source.channels
     cdef int left = x, top = y, width = w, height = h, row_x = 0, row_w = 0, row = 0, n, k, status
-    cdef int64_t stride, bytes = <int64_t> w * h * channels
+    cdef int64_t stride = 0, bytes = <int64_t> w * h * channels
+    cdef uint8_t *ring = NULL
     upright_size(source.orientation, &stored_w, &stored_h)
     stored_box(source.orientation, stored_w, stored_h, &left, &top, &width, &height)
     if bytes > (<int64_t> 1 << 31):
@@ -101,16 +133,17 @@ cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexc
         status = grow(<void **> &s.rows, &s.rows_bytes, TURNED_ROWS * <int64_t> sizeof(void *))
     if status == DTS_OK:
         status = jpeg_start(s.jpeg, left, top, width, height, channels, &row_x, &row_w)
-    stride = <int64_t> row_w * channels
     if status == DTS_OK:
+        stride = row_stride(row_w, channels)
         status = grow(<void **> &s.ring, &s.ring_bytes, TURNED_ROWS * stride)
+        ring = s.ring + ROW_OFFSET
     while status == DTS_OK and row < height:
         n = min(height - row, <int> TURNED_ROWS)
         for k in range(n):
-            s.rows[k] = s.ring + k * stride
+            s.rows[k] = ring + k * stride
         status = jpeg_rows(s.jpeg, s.rows, n)
         if status == DTS_OK:
-            upright_rows(s.upright, source.orientation, s.ring + (left - row_x) * channels, stride,
+            upright_rows(s.upright, source.orientation, ring + (left - row_x) * channels, stride,
                          row, n, width, height, channels)
         row += n
     f.pixels = s.upright
@@ -140,8 +173,8 @@ cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int
     if status != DTS_OK:
         return status
     f.next_row = y
-    f.stride = (<int64_t> row_w * source.channels + SLACK + 63) & ~<int64_t> 63
-    f.shift = <int64_t> (x - row_x) * source.channels
+    f.stride = row_stride(row_w, source.channels)
+    f.shift = ROW_OFFSET + <int64_t> (x - row_x) * source.channels
     return grow(<void **> &s.ring, &s.ring_bytes, f.stride * ring_rows)
 
 
@@ -156,7 +189,7 @@ cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil
     while f.next_row < first + count:
         n = min(first + count - f.next_row, f.ring_rows)
         for k in range(n):
-            target[k] = s.ring + ((f.next_row + k) % f.ring_rows) * f.stride
+            target[k] = s.ring + ROW_OFFSET + ((f.next_row + k) % f.ring_rows) * f.stride
         status = jpeg_rows(s.jpeg, target, n)
         if status != DTS_OK:
             return status
@@ -266,25 +299,15 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     cdef dts_view inside = view[0]
     cdef dts_sink sink
     cdef int64_t step = <int64_t> view.win_w * source.channels
-    cdef int64_t bytes = step * view.win_h
-    cdef int status
-    if bytes > (<int64_t> 1 << 31):
-        return DTS_TOO_LARGE
-    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    cdef int status = scratch_picture(s, which, view.win_w, view.win_h, source.channels, out)
     if status != DTS_OK:
         return status
     inside.win_x = max(view.win_x, 0)
     inside.win_y = max(view.win_y, 0)
     inside.win_w = min(view.win_x + view.win_w, view.virtual_w) - inside.win_x
     inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
-    out.pixels = s.picture[which]
-    out.stride = step
-    out.width = view.win_w
-    out.height = view.win_h
-    out.channels = source.channels
-    out.orientation = 1
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
-        memset(s.picture[which], 0, <size_t> bytes)
+        memset(s.picture[which], 0, <size_t> (step * view.win_h))
     sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
                  + <int64_t> (inside.win_x - view.win_x) * source.channels)
     sink.stride = step

@@ -4,6 +4,7 @@ from dts.transforms.chain import Chain
 from dts.transforms.crop import CenterCrop, RandomResizedCrop
 from dts.transforms.erase import RandomErasing
 from dts.transforms.flip import RandomHorizontalFlip
+from dts.transforms.invert import RandomInvert
 from dts.transforms.op import Transform
 from dts.transforms.resize import Resize
 
@@ -12,6 +13,7 @@ __all__ = [
     "Chain",
     "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomInvert",
     "RandomResizedCrop",
     "Resize",
     "Transform",

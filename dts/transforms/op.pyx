@@ -19,10 +19,13 @@ class Transform:
         Whether it draws random numbers.
     is_carrier : bool
         Whether it only hands parameters to FusedNormalization, which comes last.
+    is_pixels : bool
+        Whether it makes a new picture of one that is held in memory.
     """
 
     is_random = False
     is_carrier = False
+    is_pixels = False
 
     def compile(self, position):
         """Make the C form. `position` is the place in the chain: part of the random key."""
@@ -41,6 +44,41 @@ class Transform:
         tuple of (int, int) or None
         """
         return size
+
+    def check_channels(self, channels):
+        """Raise ValueError where this cannot work on pictures of so many channels, 1 or 3."""
+
+    def temp_bytes(self, size, channels):
+        """Return how many bytes of memory it needs beside the pictures it reads and writes.
+
+        Parameters
+        ----------
+        size : tuple of (int, int)
+            Height and width of its input.
+        channels : int
+            1 or 3.
+
+        Returns
+        -------
+        int
+        """
+        return 0
+
+    def drawn(self, values, choices):
+        """Name what a draw holds beside its box, for ``Preprocessor.draws``.
+
+        Parameters
+        ----------
+        values : tuple of float
+            The eight numbers of the draw.
+        choices : tuple of int
+            The eight choices of the draw.
+
+        Returns
+        -------
+        dict
+        """
+        return {}
 
     def parameters(self):
         """Return the constructor's arguments, by name."""
