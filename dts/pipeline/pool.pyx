@@ -547,6 +547,22 @@ cdef class SplitPipeline:
         """In a forked child: the threads are not there, touch nothing."""
         self.closed = True
 
+    def _layout(self):
+        """For tests: (first byte, byte after the last) in memory of all that one writer, or all
+        workers, write while an epoch runs, and of what all only read."""
+        cdef Shared *s = self.shared
+        cdef Worker *w
+        spans = {
+            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
+            "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
+            "pool's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.logged),
+            **self.station._layout(),
+        }
+        for k in range(s.workers):
+            w = self._worker(k)
+            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(Worker))
+        return spans
+
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
         cdef Worker *w
