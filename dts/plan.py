@@ -118,7 +118,7 @@ def _compiled(name, ops):
 
 
 def _split(name, source, chain, between, config, mode, reader):
-    pipeline = SplitPipeline(reader, chain, config, source.paths, source.names)
+    pipeline = SplitPipeline(reader, chain, config, source.paths, lambda: source.names)
     n_batches = pipeline.n_batches_of(len(source))
     if n_batches == 0:
         pipeline.close()
@@ -154,7 +154,8 @@ def _threads(setup: "Setup") -> tuple[int, int]:
     """Preprocessing and IO threads for each split."""
     cpus, why = default_threads()
     workers = setup._preprocess_workers or cpus
-    loaders = setup._load_workers or max(1, min(4, cpus // 4))
+    # They sleep once two windows are loaded; until the first is, nobody else has work.
+    loaders = setup._load_workers or min(4, cpus)
     _log.info("%d preprocessing and %d IO threads (%s)", workers, loaders, why)
     return workers, loaders
 

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ class SplitPipeline:
         chain: Chain,
         config: SplitConfig,
         paths: Sequence[str],
-        names: Sequence[str] | None = None,
+        names: Callable[[], Sequence[str] | None] | None = None,
     ) -> Self: ...
     @property
     def slot_bytes(self) -> int: ...

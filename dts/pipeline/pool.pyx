@@ -33,7 +33,7 @@ from dts.transforms.chain cimport Chain
 
 import numpy as np
 
-from dts.errors import ClosedError, from_status
+from dts.errors import ClosedError, DtsError, from_status
 
 cdef enum:
     ON_ERROR_RAISE = 0
@@ -237,8 +237,8 @@ cdef class SplitPipeline:
         Everything else, checked before.
     paths : sequence of str
         The files of the set, for messages.
-    names : sequence of str, optional
-        Names of the samples by id, for messages.
+    names : callable, optional
+        Gives the names of the samples by id, for messages, or None: called when there is an error.
 
     Raises
     ------
@@ -471,7 +471,13 @@ cdef class SplitPipeline:
         return images, labels, ids, index
 
     cdef object exception(self, const dts_error *e):
-        named = self.names is not None and e.id >= 0
+        name = None
+        if self.names is not None and e.id >= 0:
+            try:
+                names = self.names()
+                name = None if names is None else names[e.id]
+            except DtsError:
+                pass  # damaged names, or closed: the place is enough
         return from_status(
             e.status,
             (<const char *> e.reason).decode("utf-8", "replace"),
@@ -480,7 +486,7 @@ cdef class SplitPipeline:
             block=e.block,
             sample=e.sample,
             id=e.id,
-            name=self.names[e.id] if named else None,
+            name=name,
         )
 
     def end(self, token=None):
@@ -540,6 +546,22 @@ cdef class SplitPipeline:
     def abandon(self):
         """In a forked child: the threads are not there, touch nothing."""
         self.closed = True
+
+    def _layout(self):
+        """For tests: (first byte, byte after the last) in memory of all that one writer, or all
+        workers, write while an epoch runs, and of what all only read."""
+        cdef Shared *s = self.shared
+        cdef Worker *w
+        spans = {
+            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
+            "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
+            "pool's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.logged),
+            **self.station._layout(),
+        }
+        for k in range(s.workers):
+            w = self._worker(k)
+            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(Worker))
+        return spans
 
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""

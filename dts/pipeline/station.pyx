@@ -275,6 +275,20 @@ cdef class TransferStation:
         self.open_slots = []
         self.token += 1
 
+    def _layout(self):
+        """As SplitPipeline._layout."""
+        cdef dts_station *s = &self.c
+        cdef dts_batch *b
+        spans = {
+            "ring": (<uintptr_t> &s.opened, <uintptr_t> &s.pad),
+            "station's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.pad_end),
+        }
+        for k in range(s.depth):
+            b = &s.ring[k]
+            spans[f"rows done {k}"] = (<uintptr_t> &b.done, <uintptr_t> &b.pad)
+            spans[f"batch {k}"] = (<uintptr_t> &b.expected, <uintptr_t> &b.pad_end)
+        return spans
+
     def counters(self):
         """Return waits, wake-ups and extra slots so far."""
         return {
