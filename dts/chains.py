@@ -1,6 +1,7 @@
 """What a Setup says about transforms and output, checked: chains, final sizes, normalisation."""
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 from dts.config import NormMode
 from dts.errors import ConfigError
 from dts.kernels import norm_constants
-from dts.transforms import CenterCrop, RandomErasing, RandomResizedCrop, Resize, Transform
+from dts.transforms import CenterCrop, Pad, RandomErasing, Resize, Transform
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -44,11 +45,15 @@ def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
     chains = {name: _chain(setup, name, starts) for name in sources}
     sizes = {name: _final_size(name, ops, starts[name]) for name, ops in chains.items()}
     last = _out_channels(setup, channels)
+    _check_channels(chains, channels)
     _check_between(setup, chains, starts)
     _check_erase(setup, chains, channels)
     scale, bias = _norm(setup, channels)
     shapes = {name: (height, width, last) for name, (height, width) in sizes.items()}
-    between = {name: _between(ops, starts[name], channels) for name, ops in chains.items()}
+    between = {
+        name: _between(ops, starts[name], channels, sources[name].max_area)
+        for name, ops in chains.items()
+    }
     return OutputPlan(chains, shapes, between, channels, scale, bias)
 
 
@@ -83,12 +88,15 @@ def _chain(setup, name, starts):
 def _final_size(name, ops, start):
     size = None if start is None else start[:2]
     for op in ops:
-        size = op.output_size(size)
+        try:
+            size = op.output_size(size)
+        except ValueError as error:
+            raise ConfigError(f"{name}_transforms: {op!r}: {error}") from None
     if size is None:
         raise ConfigError(
             f"{name}_transforms: the pictures of this set differ in size, and "
             f"{'the chain' if ops else 'no chain'} brings them to one: "
-            "add RandomResizedCrop(size), Resize((h, w)) or CenterCrop(size)"
+            "add RandomResizedCrop(size), Resize((h, w)), RandomCrop(size) or CenterCrop(size)"
         )
     if size[0] * size[1] > 1 << 26:
         raise ConfigError(
@@ -116,23 +124,51 @@ def _check_between(setup, chains, starts):
                 )
 
 
-def _between(ops, start, channels):
-    """Bytes of whole pictures in between; a worker keeps two at most.
+def _check_channels(chains, channels):
+    for name, ops in chains.items():
+        for op in ops:
+            try:
+                op.check_channels(channels)
+            except ValueError as error:
+                raise ConfigError(f"{name}_transforms: {op!r}: {error}") from None
 
-    There is one where another resize follows, and where a crop may have to be padded.
+
+def _between(ops, start, channels, max_area):
+    """Bytes of whole pictures in between (a worker keeps two at most), and of what they take.
+
+    There is one where another resize follows, where a picture may have to be padded, and before
+    and after an operation on pixels.
     """
     size = None if start is None else start[:2]
-    sizes = []
-    steps = [op for op in ops if isinstance(op, (RandomResizedCrop, Resize, CenterCrop))]
+    area = max(max_area, 1) if size is None else size[0] * size[1]
+    pictures, temp = [], 0
+    steps = [op for op in ops if not op.is_carrier]
     for op, follows in itertools.zip_longest(steps, steps[1:]):
+        before = area
+        if op.is_pixels:
+            side = math.isqrt(before - 1) + 1
+            temp = max(temp, op.temp_bytes(size or (side, side), channels))
+            pictures.append(before * channels)
         size = op.output_size(size)
-        if isinstance(op, CenterCrop) or isinstance(follows, (RandomResizedCrop, Resize)):
-            if size is not None:
-                sizes.append(size[0] * size[1] * channels)
-            else:
-                assert isinstance(op.size, int)  # only Resize(side) leaves the size open
-                sizes.append(op.size * op.size * ASPECT * channels)
-    return sum(sorted(sizes)[-2:])
+        area = _area(size, op, before)
+        resampled = follows is not None and follows.resamples
+        if op.is_pixels or resampled or op.pads:
+            pictures.append(area * channels)
+    return sum(sorted(pictures)[-2:]) + temp
+
+
+def _area(size, op, before):
+    """Pixels of a picture; where the chain has left its size open, an estimate."""
+    if size is not None:
+        return size[0] * size[1]
+    if isinstance(op, Resize) and isinstance(op.size, int):
+        return op.size * op.size * ASPECT
+    if isinstance(op, Pad):
+        left, top, right, bottom = op.padding
+        longest = math.isqrt(before * ASPECT) + 1  # of a picture that is ASPECT times as long
+        sides = left + right + top + bottom
+        return before + longest * sides + (left + right) * (top + bottom)
+    return before
 
 
 def _check_erase(setup, chains, channels):

@@ -8,7 +8,8 @@ from dts.decode.jpeg cimport (
     dts_jpeg_info, jpeg_header, jpeg_orientation, jpeg_reason, jpeg_stop, upright_size,
 )
 from dts.pipeline.render cimport (
-    dts_scratch, dts_sink, dts_source, format_bytes, materialise, render,
+    dts_scratch, dts_sink, dts_source, format_bytes, materialise, render, scratch_picture,
+    scratch_temp,
 )
 from dts.sample cimport dts_sample
 from dts.status cimport (
@@ -16,7 +17,8 @@ from dts.status cimport (
 )
 from dts.transforms.chain cimport chain_draw
 from dts.transforms.op cimport (
-    OP_ERASE, OP_FLIP, OP_GEOMETRY, dts_draw, dts_view, view_is_inside, view_open,
+    OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view, view_is_inside,
+    view_is_whole, view_open,
 )
 
 
@@ -31,9 +33,68 @@ cdef void erase(const dts_plan *plan, int op, const dts_draw *d, uint8_t *out) n
         memcpy(first + y * stride, first, <size_t> d.w * pixel)
 
 
+cdef int settle(dts_scratch *s, dts_source *source, dts_view *view, int *which) noexcept nogil:
+    """Render the view to a picture, which is the source from here on."""
+    cdef dts_source picture
+    cdef int status = materialise(s, source, view, which[0], &picture)
+    if status == DTS_OK:
+        which[0] ^= 1
+        source[0] = picture
+        view_open(view, picture.width, picture.height)
+    return status
+
+
+cdef int step(dts_scratch *s, const dts_op *op, const dts_draw *d, dts_source *source,
+              dts_view *view, int *which, dts_error *error) noexcept nogil:
+    """One operation: a change of the view where that is possible, else a new picture."""
+    cdef dts_source picture
+    cdef dts_image src
+    cdef dts_image dst
+    cdef void *temp = NULL
+    cdef int64_t bytes
+    cdef int status = DTS_OK
+    if op.kind == OP_PIXELS and not d.applied:
+        return DTS_OK
+    if op.apply != NULL and op.apply(op, d, view):
+        return DTS_OK
+    if source.pixels == NULL or not view_is_whole(view):
+        status = settle(s, source, view, which)
+    if status != DTS_OK or op.run == NULL:
+        if status == DTS_OK:
+            op.apply(op, d, view)
+        return status
+    status = scratch_picture(s, which[0], d.out_w, d.out_h, source.channels, &picture)
+    if status == DTS_OK and op.temp_bytes != NULL:
+        bytes = op.temp_bytes(op, d, source.channels)
+        temp = scratch_temp(s, bytes)
+        if temp == NULL:
+            status = DTS_NO_MEMORY
+    if status != DTS_OK:
+        return status
+    src.pixels = <uint8_t *> source.pixels
+    src.stride = source.stride
+    src.width = source.width
+    src.height = source.height
+    src.channels = dst.channels = source.channels
+    dst.pixels = s.picture[which[0]]
+    dst.stride = picture.stride
+    dst.width = picture.width
+    dst.height = picture.height
+    status = op.run(op, d, &src, &dst, temp, error)
+    if status == DTS_OK:
+        which[0] ^= 1
+        source[0] = picture
+        view_open(view, picture.width, picture.height)
+    return status
+
+
 cdef int failed(dts_scratch *s, int status, dts_error *error) noexcept nogil:
     """Name what went wrong: the decoder knows, unless memory ran out."""
     cdef const char *reason = jpeg_reason(s.jpeg)
+    if error.reason[0] != 0:    # a transform did
+        error.status = status
+        jpeg_stop(s.jpeg)
+        return status
     if status == DTS_NO_MEMORY:
         reason = "no memory for the rows of a picture"
     elif status == DTS_TOO_LARGE and reason[0] == 0:
@@ -49,11 +110,11 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     `out`."""
     cdef dts_jpeg_info info
     cdef dts_source source
-    cdef dts_source between
     cdef dts_view view
     cdef dts_sink sink
-    cdef int i, which = 0, status
+    cdef int i, which = 0, turned = 0, status
     cdef dts_draw *draws = s.draws
+    error.reason[0] = 0
     source.channels = plan.channels
     source.orientation = 1
     if plan.array_height > 0:
@@ -79,21 +140,16 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     for i in range(plan.n_ops):
         if plan.ops[i].kind == OP_FLIP:
             sink.flip ^= draws[i].applied
-        if plan.ops[i].kind != OP_GEOMETRY or plan.ops[i].apply(&plan.ops[i], &draws[i], &view):
-            continue
-        status = materialise(s, &source, &view, which, &between)
-        if status != DTS_OK:
-            return failed(s, status, error)
-        source = between
-        which ^= 1
-        view_open(&view, source.width, source.height)
-        plan.ops[i].apply(&plan.ops[i], &draws[i], &view)
+        elif plan.ops[i].kind == OP_VFLIP:
+            turned ^= draws[i].applied
+        elif plan.ops[i].kind != OP_ERASE:
+            status = step(s, &plan.ops[i], &draws[i], &source, &view, &which, error)
+            if status != DTS_OK:
+                return failed(s, status, error)
     if not view_is_inside(&view):
-        status = materialise(s, &source, &view, which, &between)
+        status = settle(s, &source, &view, &which)
         if status != DTS_OK:
             return failed(s, status, error)
-        source = between
-        view_open(&view, source.width, source.height)
     if view.win_w != plan.width or view.win_h != plan.height:
         jpeg_stop(s.jpeg)
         snprintf(error.reason, sizeof(error.reason),
@@ -106,6 +162,9 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     sink.format = plan.format
     sink.channels = plan.out_channels
     sink.norm = &plan.norm
+    if turned:  # from the last row up
+        sink.data += (plan.height - 1) * sink.stride
+        sink.stride = -sink.stride
     status = render(s, &source, &view, &sink)
     if status != DTS_OK:
         return failed(s, status, error)

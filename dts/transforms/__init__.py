@@ -1,18 +1,31 @@
 """Operations on pictures, one file a family: parameters in Python, work without the GIL."""
 
 from dts.transforms.chain import Chain
-from dts.transforms.crop import CenterCrop, RandomResizedCrop
+from dts.transforms.crop import CenterCrop, FastRandomResizedCrop, RandomResizedCrop
 from dts.transforms.erase import RandomErasing
-from dts.transforms.flip import RandomHorizontalFlip
+from dts.transforms.flip import RandomHorizontalFlip, RandomVerticalFlip
+from dts.transforms.invert import RandomInvert
+from dts.transforms.nothing import DoNothing
 from dts.transforms.op import Transform
+from dts.transforms.pad import Pad, RandomCrop
 from dts.transforms.resize import Resize
+from dts.transforms.rotate import RandomRotation
+from dts.transforms.scale import RandomScale
 
 __all__ = [
     "CenterCrop",
     "Chain",
+    "DoNothing",
+    "FastRandomResizedCrop",
+    "Pad",
+    "RandomCrop",
     "RandomErasing",
     "RandomHorizontalFlip",
+    "RandomInvert",
     "RandomResizedCrop",
+    "RandomRotation",
+    "RandomScale",
+    "RandomVerticalFlip",
     "Resize",
     "Transform",
 ]
