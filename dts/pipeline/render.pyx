@@ -5,6 +5,7 @@ in the nearest cache when they are filtered, and no picture is ever held whole u
 it in between.
 """
 
+from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -12,7 +13,9 @@ from libc.string cimport memcpy, memset
 from dts.decode.jpeg cimport (
     jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop, stored_box, upright_rows, upright_size,
 )
-from dts.kernels.kernels cimport dts_filter, dts_kernels, filter_free, filter_make, get_kernels
+from dts.kernels.kernels cimport (
+    dts_filter, dts_kernels, dts_shape, filter_free, filter_make, get_kernels,
+)
 from dts.status cimport DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE
 from dts.transforms.op cimport dts_view, view_is_plain
 
@@ -204,13 +207,21 @@ cdef int format_bytes(int format) noexcept nogil:
 
 
 cdef void put_pixels(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const uint8_t *src,
-                     size_t n, int channels) noexcept nogil:
+                     int64_t stride, int width, int height, int channels) noexcept nogil:
+    cdef dts_shape shape
+    shape.width = <size_t> width
+    shape.height = <size_t> height
+    shape.in_stride = <ptrdiff_t> stride
+    shape.out_stride = <ptrdiff_t> sink.stride
+    shape.c = channels
+    shape.oc = sink.channels
+    shape.flip = sink.flip
     if sink.format == FORMAT_FLOAT16:
-        k.normalize_f16(<uint16_t *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+        k.normalize_f16(<uint16_t *> out, src, &shape, sink.norm)
     elif sink.format == FORMAT_FLOAT32:
-        k.normalize_f32(<float *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+        k.normalize_f32(<float *> out, src, &shape, sink.norm)
     else:
-        k.copy_u8(out, src, n, channels, sink.channels, sink.flip)
+        k.copy_u8(out, src, &shape)
 
 
 cdef void put_line(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const int16_t *line,
@@ -232,17 +243,15 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
     cdef int row, status = feed_open(s, &f, source, x, y, v.win_w, v.win_h, 1)
     if status != DTS_OK:
         return status
-    if (source.pixels != NULL and not sink.flip
-            and source.stride == <int64_t> v.win_w * source.channels
-            and sink.stride == <int64_t> v.win_w * sink.channels * format_bytes(sink.format)):
-        put_pixels(s.kernels, sink, sink.data, source.pixels + y * source.stride,
-                   <size_t> v.win_w * v.win_h, source.channels)
+    if f.pixels != NULL:
+        put_pixels(s.kernels, sink, sink.data, f.pixels, f.pixels_stride, v.win_w, v.win_h,
+                   source.channels)
         return DTS_OK
     for row in range(v.win_h):
         status = feed_rows(s, &f, y + row, 1)
         if status != DTS_OK:
             return status
-        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], v.win_w,
+        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], 0, v.win_w, 1,
                    source.channels)
     return DTS_OK
 
