@@ -53,9 +53,9 @@ cdef int _run(const dts_op *op, const dts_draw *d, const dts_image *src, const d
 class RandomRotation(Transform):
     """Turn the picture by a random angle, counter-clockwise, as torchvision's.
 
-    The result has the size of the input; there is no ``expand``. "nearest" takes the same pixels as
-    torchvision's tensor path; with "bilinear", values that lie within 1e-5 of a half may round the
-    other way (1 level, about 20 values in a million).
+    The result has the size of the input; there is no ``expand``. "nearest" takes the same pixels
+    as torchvision's tensor path; with "bilinear", values that lie within 1e-5 of a half may round
+    the other way (1 level, about 20 values in a million).
 
     Parameters
     ----------
