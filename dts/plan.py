@@ -26,11 +26,15 @@ class Split:
     """One split, running."""
 
     source: Source
-    chain: Chain
+    stages: tuple[tuple[int, Chain, tuple[int, int, int]], ...]  # as `SplitPipeline` takes them
     config: SplitConfig
     memory: SplitPlan
     pipeline: SplitPipeline
     n_batches: int
+
+    def chain_at(self, epoch: int) -> Chain:
+        """Return the chain of an epoch."""
+        return [chain for first, chain, _ in self.stages if first <= epoch][-1]
 
 
 def plan_splits(setup: "Setup") -> dict[str, Split]:
@@ -54,7 +58,10 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
             config = _config(setup, name, source, output, workers, masks)
             bad = source.damaged() if setup._verify else None
             order, window = _order(setup, name, source)
-            chain = _compiled(name, output.chains[name])
+            stages = tuple(
+                (stage.first_epoch, _compiled(name, stage.chain), output.shape(stage))
+                for stage in output.stages[name]
+            )
             reader = source.reader(
                 split=name,
                 mode=mode,
@@ -67,7 +74,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
             )
             if binding is not None:
                 reader.bind_io(cpu_masks(binding.loaders))
-            splits[name] = _split(name, source, chain, output.between[name], config, mode, reader)
+            splits[name] = _split(name, source, stages, output.between[name], config, mode, reader)
     except BaseException:
         for split in splits.values():
             split.pipeline.close()
@@ -117,8 +124,8 @@ def _compiled(name, ops):
         raise ConfigError(f"{name}_transforms: {error}") from None
 
 
-def _split(name, source, chain, between, config, mode, reader):
-    pipeline = SplitPipeline(reader, chain, config, source.paths, lambda: source.names)
+def _split(name, source, stages, between, config, mode, reader):
+    pipeline = SplitPipeline(reader, stages, config, source.paths, lambda: source.names)
     n_batches = pipeline.n_batches_of(len(source))
     if n_batches == 0:
         pipeline.close()
@@ -126,7 +133,7 @@ def _split(name, source, chain, between, config, mode, reader):
             f"drop_last: {len(source)} samples do not fill one batch of {config.batch_size}: "
             "0 batches"
         )
-    height, width, _ = config.sample_shape
+    shortest = min(min(height, width) for _, _, (height, width, _) in stages)
     memory = SplitPlan(
         split=name,
         mode=mode,
@@ -135,9 +142,9 @@ def _split(name, source, chain, between, config, mode, reader):
         slots=config.prefetch + 2,
         slot_bytes=pipeline.slot_bytes,
         workers=config.workers,
-        scratch_bytes=_scratch(source.max_area, min(height, width), config) + between,
+        scratch_bytes=_scratch(source.max_area, shortest, config) + between,
     )
-    return Split(source, chain, config, memory, pipeline, n_batches)
+    return Split(source, stages, config, memory, pipeline, n_batches)
 
 
 def _scratch(area, side, config):

@@ -51,6 +51,7 @@ cdef extern from "dts/kernels/warp.h" nogil:
         int height
         int channels
         int bilinear
+        int blend
         float theta[6]
         float fill[3]
 

@@ -17,7 +17,7 @@ class SplitPipeline:
     def __new__(
         cls,
         reader: Any,
-        chain: Chain,
+        stages: Sequence[tuple[int, Chain, tuple[int, int, int]]],
         config: SplitConfig,
         paths: Sequence[str],
         names: Callable[[], Sequence[str] | None] | None = None,

@@ -231,8 +231,9 @@ cdef class SplitPipeline:
     ----------
     reader : dts.loaders reader
         Gives samples; owned from here on, closed with this object.
-    chain : Chain
-        Compiled transforms.
+    stages : sequence of (int, Chain, tuple of int)
+        First epoch, compiled transforms, and (h, w, c) of a finished sample, by rising epoch from
+        0 on.
     config : SplitConfig
         Everything else, checked before.
     paths : sequence of str
@@ -253,7 +254,8 @@ cdef class SplitPipeline:
     cdef int64_t started
     cdef readonly object reader
     cdef readonly object config
-    cdef Chain chain
+    cdef Chain chain            # of the running epoch
+    cdef tuple stages
     cdef object paths
     cdef object names
     cdef bytes masks            # CPUs of the workers, one after the other
@@ -264,13 +266,13 @@ cdef class SplitPipeline:
     cdef int64_t taken
     cdef int64_t finished       # token of the epoch that last ran to its end
 
-    def __cinit__(self, reader, Chain chain, config, paths, names=None):
+    def __cinit__(self, reader, stages, config, paths, names=None):
         cdef Shared *s
         cdef int k
         cdef size_t line = dts_line_up(1)
         self.reader = reader
         self.config = config
-        self.chain = chain
+        self.stages = tuple(stages)
         self.finished = -1
         self.paths = paths
         self.names = names
@@ -307,13 +309,22 @@ cdef class SplitPipeline:
         if config.array_size is not None:
             s.plan.array_height, s.plan.array_width = config.array_size
         s.plan.exif = config.exif_orientation
-        s.plan.height, s.plan.width, s.plan.out_channels = config.sample_shape
-        s.plan.sample_bytes = self.station.sample_bytes
         for k in range(config.channels):
             s.plan.norm.scale[k] = config.scale[k]
             s.plan.norm.bias[k] = config.bias[k]
-        s.plan.n_ops = chain.n
-        s.plan.ops = chain.ops
+        self._enter_stage(0)
+
+    cdef _enter_stage(self, epoch):
+        """Take the chain and shape of an epoch. No worker may be inside."""
+        cdef dts_plan *p = &self.shared.plan
+        for first, chain, shape in self.stages:
+            if first <= epoch:
+                self.chain, found = chain, shape
+        self.station.set_shape(found)
+        p.height, p.width, p.out_channels = found
+        p.sample_bytes = self.station.sample_bytes
+        p.n_ops = self.chain.n
+        p.ops = self.chain.ops
         self._fill_pixels()
 
     cdef _fill_pixels(self):
@@ -403,6 +414,7 @@ cdef class SplitPipeline:
         self._check()
         self.end()
         self._start_threads()
+        self._enter_stage(epoch)
         n = self.reader.begin_epoch(epoch)
         self.n_batches = self.n_batches_of(n)
         self.taken = 0

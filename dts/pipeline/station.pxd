@@ -68,7 +68,8 @@ cdef class Slot:
 cdef class TransferStation:
     cdef dts_station c
     cdef readonly int64_t batch_size
-    cdef readonly int64_t sample_bytes
+    cdef readonly int64_t sample_bytes      # of the running epoch
+    cdef int64_t slot_sample_bytes          # that slots have room for
     cdef readonly int64_t base_slots
     cdef readonly int64_t extra_slots       # allocated beyond the plan, in all
     cdef readonly object max_held

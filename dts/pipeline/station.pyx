@@ -19,6 +19,8 @@ from dts.threads cimport (
     dts_load_acq, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
 )
 
+import math
+
 import numpy as np
 
 from dts.errors import DtsError
@@ -120,7 +122,7 @@ cdef class TransferStation:
     batch_size : int
         Rows of a batch.
     sample_shape : tuple of int
-        (h, w, c) of one row.
+        (h, w, c) of one row, the largest that there will be.
     dtype, label_dtype : dtype
         Of images and labels.
     prefetch : int
@@ -133,10 +135,10 @@ cdef class TransferStation:
                   int64_t prefetch, max_held):
         cdef int k
         self.batch_size = batch_size
-        self.sample_shape = sample_shape
         self.dtype = np.dtype(dtype)
         self.label_dtype = np.dtype(label_dtype)
-        self.sample_bytes = int(np.prod(sample_shape, dtype=np.int64)) * self.dtype.itemsize
+        self.set_shape(sample_shape)
+        self.slot_sample_bytes = self.sample_bytes
         self.max_held = max_held
         # Those ready or being filled, and two for the user: in `for batch in ...` the old one is
         # still held when the new one comes.
@@ -160,8 +162,14 @@ cdef class TransferStation:
     @property
     def slot_bytes(self):
         """Memory of one slot, in bytes."""
-        row = self.sample_bytes + self.label_dtype.itemsize + 9
+        row = self.slot_sample_bytes + self.label_dtype.itemsize + 9
         return self.batch_size * row + 4 * ALIGNMENT
+
+    def set_shape(self, tuple sample_shape):
+        """Give the rows of the next epochs another shape, no larger than the first. No worker may
+        be inside."""
+        self.sample_shape = sample_shape
+        self.sample_bytes = math.prod(sample_shape) * self.dtype.itemsize
 
     def begin(self, int64_t n_samples, int64_t n_batches):
         """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches."""
@@ -191,7 +199,7 @@ cdef class TransferStation:
         if len(keep) < len(self.slots):
             self.slots = keep
         if found is None:
-            found = Slot(self.batch_size, self.sample_bytes, self.label_dtype.itemsize)
+            found = Slot(self.batch_size, self.slot_sample_bytes, self.label_dtype.itemsize)
             if len(self.slots) >= self.base_slots:
                 self.extra_slots += 1
             self.slots.append(found)
