@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport jpeg_warnings
+from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
 from dts.loaders.loader cimport dts_loader
 from dts.pipeline.render cimport (
     FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free,
@@ -87,6 +87,7 @@ ctypedef struct Worker:
     int64_t skipped
     int64_t replaced
     int64_t warnings
+    int64_t spliced
     int64_t cpu_ns
     dts_scratch scratch
 
@@ -113,6 +114,7 @@ cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out,
     cdef int status = process_sample(&w.scratch, &w.shared.plan, sample, w.shared.epoch, out,
                                      error)
     w.warnings += jpeg_warnings(w.scratch.jpeg)
+    w.spliced = jpeg_spliced(w.scratch.jpeg)
     if status != DTS_OK:
         error.volume = sample.volume
         error.block = sample.block
@@ -579,7 +581,8 @@ cdef class SplitPipeline:
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
         cdef Worker *w
         cdef int64_t k
-        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
+        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0,
+                 "decode_spliced": 0}
         cpu, scratch, bound = 0, 0, 0
         for k in range(self.shared.workers):  # counts stay when the threads are gone
             w = self._worker(k)
@@ -587,6 +590,7 @@ cdef class SplitPipeline:
             total["skipped"] += w.skipped
             total["replaced"] += w.replaced
             total["decode_warnings"] += w.warnings
+            total["decode_spliced"] += w.spliced
             cpu += w.cpu_ns
             bound += w.bound
             scratch += scratch_bytes(&w.scratch)
