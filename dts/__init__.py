@@ -11,12 +11,15 @@ from dts.errors import (
     DtsError,
     ExportError,
     FormatError,
+    TransformError,
 )
-from dts.info import __version__, build_info
+from dts.info import __version__, build_info, get_include
 from dts.pipeline import apply_transforms
 from dts.preprocessor import Preprocessor
 from dts.transforms import (
     CenterCrop,
+    CFunction,
+    Lambda,
     RandomErasing,
     RandomHorizontalFlip,
     RandomInvert,
@@ -28,6 +31,7 @@ from dts.transforms import (
 __all__ = [
     "Batch",
     "Box",
+    "CFunction",
     "CenterCrop",
     "ClosedError",
     "ConfigError",
@@ -37,6 +41,7 @@ __all__ = [
     "DtsError",
     "ExportError",
     "FormatError",
+    "Lambda",
     "LoadMode",
     "NormMode",
     "Preprocessor",
@@ -47,7 +52,9 @@ __all__ = [
     "Resize",
     "Setup",
     "Transform",
+    "TransformError",
     "__version__",
     "apply_transforms",
     "build_info",
+    "get_include",
 ]

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from dts.batch import Batch, Draws
 from dts.config import MemoryPlan
-from dts.errors import ClosedError, ConfigError
+from dts.errors import ClosedError, ConfigError, DtsError
 from dts.plan import Split, plan_splits
+from dts.transforms.function import in_user_code
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -228,6 +229,7 @@ class Preprocessor:
         """Stop all threads and give all memory back. Batches that are still held stay valid."""
         if self._closed:
             return
+        _check_outside()
         self._closed = True
         if self._pid != os.getpid():
             return
@@ -247,7 +249,7 @@ class Preprocessor:
 
     def __del__(self):
         if getattr(self, "_splits", None):
-            self.close()
+            _finalize(self)
 
     def __reduce__(self):
         raise TypeError("a Preprocessor runs threads and cannot be pickled: send the settings")
@@ -285,6 +287,7 @@ class EpochIterator:
     def _start(self):
         if self._state != "new":
             return
+        _check_outside()
         owner = self._owner
         owner._check_open()
         current = owner._current[self._split]
@@ -303,6 +306,7 @@ class EpochIterator:
         self._start()
         if self._state == "done":
             raise StopIteration
+        _check_outside()
         self._check()
         try:
             got = self._pipeline.next(self._token)
@@ -326,6 +330,7 @@ class EpochIterator:
 
     def close(self) -> None:
         """End the epoch here."""
+        _check_outside()
         if self._state == "running" and not self._owner._closed:
             self._state = "closed"
             if self._owner._pid == os.getpid():  # else: another thread may have held the lock
@@ -334,7 +339,27 @@ class EpochIterator:
 
     def __del__(self):
         if self._state == "running":
-            self.close()
+            _finalize(self)
+
+
+def _check_outside():
+    """Refuse what waits for the workers where a worker itself asks for it."""
+    if in_user_code():
+        raise DtsError(
+            "a Preprocessor can be neither iterated nor closed inside a transform: "
+            "the worker that runs it would wait for itself"
+        )
+
+
+def _finalize(thing):
+    """Close what nobody refers to any more.
+
+    Python may collect garbage on any thread, a worker's too, which cannot wait for itself.
+    """
+    if in_user_code():
+        threading.Thread(target=thing.close, name="dts-close").start()
+    else:
+        thing.close()
 
 
 def _epoch_number(epoch: int) -> int:

@@ -111,5 +111,6 @@ def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train")
         status = process_sample(&scratch, &plan, &sample, epoch_word, &target[0], &error)
     scratch_free(&scratch)
     if status != DTS_OK:
-        raise from_status(status, (<const char *> error.reason).decode("utf-8", "replace"))
+        problem = from_status(status, (<const char *> error.reason).decode("utf-8", "replace"))
+        raise problem from chain.cause(error.reserved)
     return out[:, :, 0] if image.ndim == 2 else out

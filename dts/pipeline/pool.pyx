@@ -420,7 +420,7 @@ cdef class SplitPipeline:
 
     cdef object exception(self, const dts_error *e):
         named = self.names is not None and e.id >= 0
-        return from_status(
+        error = from_status(
             e.status,
             (<const char *> e.reason).decode("utf-8", "replace"),
             os_errno=e.os_errno,
@@ -430,6 +430,8 @@ cdef class SplitPipeline:
             id=e.id,
             name=self.names[e.id] if named else None,
         )
+        error.__cause__ = self.chain.cause(e.reserved)
+        return error
 
     def end(self, token=None):
         """End the running epoch, wherever it is; returns when no thread works for it any more.

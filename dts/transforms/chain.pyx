@@ -67,6 +67,23 @@ cdef class Chain:
     def __dealloc__(self):
         free(self.ops)
 
+    def cause(self, number):
+        """Return the exception that a Python function raised, by the number in its error record.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        BaseException or None
+        """
+        for kept in self.kept:
+            found = getattr(kept, "failures", {}).get(number)
+            if found is not None:
+                return found
+        return None
+
     def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width,
                  int height):
         """Return what is drawn for one sample, one dict for each transform.
