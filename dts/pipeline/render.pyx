@@ -19,6 +19,9 @@ from dts.transforms.op cimport dts_view, view_is_plain
 cdef enum:
     SLACK = 64              # kernels may read this far past a row
     LINE = 64               # bytes of a cache line
+    # Where rows begin in a line. libjpeg-turbo writes rows that begin at a multiple of 16 or 32
+    # past the caches, to memory; here they are read again at once.
+    ROW_OFFSET = 8
     RING_ROWS = 8           # least rows of the ring
     TURNED_ROWS = 16        # decoded at a time where they are turned
 
@@ -32,7 +35,7 @@ ctypedef struct Feed:
     int next_row            # decoder: first row not yet decoded
     int ring_rows
     int64_t stride          # of the ring
-    int64_t shift           # bytes from a ring row's start to column x
+    int64_t shift           # bytes from where a ring row's place begins to column x
 
 
 cdef void release(void *block) noexcept nogil:
@@ -109,12 +112,18 @@ cdef void *scratch_temp(dts_scratch *s, int64_t bytes) noexcept nogil:
     return s.temp
 
 
+cdef int64_t row_stride(int width, int channels) noexcept nogil:
+    """Bytes from one row of the ring to the next: whole cache lines."""
+    return (ROW_OFFSET + <int64_t> width * channels + SLACK + LINE - 1) & ~<int64_t> (LINE - 1)
+
+
 cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexcept nogil:
     """Decode where [x, x + w) x [y, y + h) of the upright picture lies, and turn it."""
     cdef const dts_source *source = f.source
     cdef int stored_w = source.width, stored_h = source.height, channels = source.channels
     cdef int left = x, top = y, width = w, height = h, row_x = 0, row_w = 0, row = 0, n, k, status
-    cdef int64_t stride, bytes = <int64_t> w * h * channels
+    cdef int64_t stride = 0, bytes = <int64_t> w * h * channels
+    cdef uint8_t *ring = NULL
     upright_size(source.orientation, &stored_w, &stored_h)
     stored_box(source.orientation, stored_w, stored_h, &left, &top, &width, &height)
     if bytes > (<int64_t> 1 << 31):
@@ -124,16 +133,17 @@ cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexc
         status = grow(<void **> &s.rows, &s.rows_bytes, TURNED_ROWS * <int64_t> sizeof(void *))
     if status == DTS_OK:
         status = jpeg_start(s.jpeg, left, top, width, height, channels, &row_x, &row_w)
-    stride = <int64_t> row_w * channels
     if status == DTS_OK:
+        stride = row_stride(row_w, channels)
         status = grow(<void **> &s.ring, &s.ring_bytes, TURNED_ROWS * stride)
+        ring = s.ring + ROW_OFFSET
     while status == DTS_OK and row < height:
         n = min(height - row, <int> TURNED_ROWS)
         for k in range(n):
-            s.rows[k] = s.ring + k * stride
+            s.rows[k] = ring + k * stride
         status = jpeg_rows(s.jpeg, s.rows, n)
         if status == DTS_OK:
-            upright_rows(s.upright, source.orientation, s.ring + (left - row_x) * channels, stride,
+            upright_rows(s.upright, source.orientation, ring + (left - row_x) * channels, stride,
                          row, n, width, height, channels)
         row += n
     f.pixels = s.upright
@@ -163,8 +173,8 @@ cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int
     if status != DTS_OK:
         return status
     f.next_row = y
-    f.stride = (<int64_t> row_w * source.channels + SLACK + 63) & ~<int64_t> 63
-    f.shift = <int64_t> (x - row_x) * source.channels
+    f.stride = row_stride(row_w, source.channels)
+    f.shift = ROW_OFFSET + <int64_t> (x - row_x) * source.channels
     return grow(<void **> &s.ring, &s.ring_bytes, f.stride * ring_rows)
 
 
@@ -179,7 +189,7 @@ cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil
     while f.next_row < first + count:
         n = min(first + count - f.next_row, f.ring_rows)
         for k in range(n):
-            target[k] = s.ring + ((f.next_row + k) % f.ring_rows) * f.stride
+            target[k] = s.ring + ROW_OFFSET + ((f.next_row + k) % f.ring_rows) * f.stride
         status = jpeg_rows(s.jpeg, target, n)
         if status != DTS_OK:
             return status
