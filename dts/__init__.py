@@ -1,6 +1,6 @@
 """Packs labelled image data sets into .dts files and streams training batches out of them."""
 
-from dts.batch import Batch, Box, Draws
+from dts.batch import Batch, Box, Draws, Mix
 from dts.builder import Setup
 from dts.config import LoadMode, NormMode
 from dts.errors import (
@@ -19,7 +19,9 @@ from dts.preprocessor import Preprocessor
 from dts.transforms import (
     CenterCrop,
     CFunction,
+    CutMix,
     Lambda,
+    MixUp,
     RandomErasing,
     RandomHorizontalFlip,
     RandomInvert,
@@ -36,6 +38,7 @@ __all__ = [
     "ClosedError",
     "ConfigError",
     "CorruptError",
+    "CutMix",
     "DecodeError",
     "Draws",
     "DtsError",
@@ -43,6 +46,8 @@ __all__ = [
     "FormatError",
     "Lambda",
     "LoadMode",
+    "Mix",
+    "MixUp",
     "NormMode",
     "Preprocessor",
     "RandomErasing",

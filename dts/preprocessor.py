@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dts.batch import Batch, Draws
+from dts.batch import Batch, Draws, Mix
 from dts.config import MemoryPlan
 from dts.errors import ClosedError, ConfigError, DtsError
 from dts.plan import Split, plan_splits
@@ -175,7 +175,7 @@ class Preprocessor:
         """
         return {name: s.pipeline.stats() for name, s in self._splits.items()}
 
-    def draws(self, split: str, epoch: int, id: int) -> Draws:
+    def draws(self, split: str, epoch: int, id: int, view: int = 0) -> Draws:
         """Return what is drawn for a sample in an epoch: crop box, flip, erase box.
 
         Parameters
@@ -184,6 +184,8 @@ class Preprocessor:
             "train" or "val".
         epoch, id : int
             Epoch, 0 to 2^32 - 1, and sample id.
+        view : int
+            Which of the views that ``sdmp_factor`` asks for.
 
         Returns
         -------
@@ -194,7 +196,7 @@ class Preprocessor:
         IndexError
             No such id.
         ValueError
-            No such epoch.
+            No such epoch, or view.
         CorruptError, DecodeError
             The picture's size cannot be read.
         """
@@ -203,8 +205,11 @@ class Preprocessor:
         id, epoch = operator.index(id), _epoch_number(epoch)
         if not 0 <= id < len(s.source):
             raise IndexError(f"id {id} is not within 0..{len(s.source) - 1}")
+        view = operator.index(view)
+        if not 0 <= view < s.config.views:
+            raise ValueError(f"view {view} is not within 0..{s.config.views - 1}")
         height, width = s.source.picture_size(id)
-        steps = s.chain.describe(self._seed, epoch, s.config.split, id, width, height)
+        steps = s.chain.describe(self._seed, epoch, s.config.split, id, width, height, view)
         return Draws.from_steps(steps, id=id, epoch=epoch, split=split, image_size=(height, width))
 
     def state_dict(self) -> dict[str, Any]:
@@ -318,8 +323,18 @@ class EpochIterator:
                 self._pipeline.end(self._token)
             self._state = "done"
             raise StopIteration
-        images, labels, ids, index = got
-        return Batch(images, labels, ids, self.epoch, index)
+        images, labels, ids, soft, mixes, index = got
+        mixes = () if mixes is None else tuple(Mix.from_record(*m) for m in mixes)
+        return Batch(
+            images,
+            labels if soft is None else soft,
+            ids,
+            self.epoch,
+            index,
+            hard_labels=labels,
+            mixes=mixes,
+            n_views=self._owner._splits[self._split].config.views,
+        )
 
     def _check(self):
         if self._state == "superseded":

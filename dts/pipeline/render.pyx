@@ -81,13 +81,14 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
     release(s.upright)
     release(s.picture[0])
     release(s.picture[1])
+    release(s.picture[2])
     release(s.temp)
     memset(s, 0, sizeof(dts_scratch))
 
 
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
     return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.upright_bytes + s.picture_bytes[0]
-            + s.picture_bytes[1] + s.temp_bytes)
+            + s.picture_bytes[1] + s.picture_bytes[2] + s.temp_bytes)
 
 
 cdef int scratch_picture(dts_scratch *s, int which, int w, int h, int channels,
@@ -235,7 +236,7 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
     if (source.pixels != NULL and not sink.flip
             and source.stride == <int64_t> v.win_w * source.channels
             and sink.stride == <int64_t> v.win_w * sink.channels * format_bytes(sink.format)):
-        put_pixels(s.kernels, sink, sink.data, source.pixels + y * source.stride,
+        put_pixels(s.kernels, sink, sink.data, f.pixels,
                    <size_t> v.win_w * v.win_h, source.channels)
         return DTS_OK
     for row in range(v.win_h):

@@ -7,14 +7,19 @@ from dts.transforms.erase import RandomErasing
 from dts.transforms.flip import RandomHorizontalFlip
 from dts.transforms.function import Lambda
 from dts.transforms.invert import RandomInvert
+from dts.transforms.mix import BatchTransform, CutMix, Mixing, MixUp
 from dts.transforms.op import Transform
 from dts.transforms.resize import Resize
 
 __all__ = [
+    "BatchTransform",
     "CFunction",
     "CenterCrop",
     "Chain",
+    "CutMix",
     "Lambda",
+    "MixUp",
+    "Mixing",
     "RandomErasing",
     "RandomHorizontalFlip",
     "RandomInvert",

@@ -58,7 +58,7 @@ def test_draws_tell_the_key(blocks, setup_of):
 
 def test_an_error_names_the_sample_and_the_epoch_goes_on(blocks, setup_of):
     def run(workers):
-        seen, rows = [], 0
+        seen, causes, rows = [], [], 0
         setup = setup_of(blocks[0], preprocess_workers=workers, **chain(Lambda(refuses(1))))
         with setup.commit() as pre:
             it = iter(pre.train(0))
@@ -68,9 +68,10 @@ def test_an_error_names_the_sample_and_the_epoch_goes_on(blocks, setup_of):
                 except StopIteration:
                     break
                 except TransformError as error:
-                    assert isinstance(error.__cause__, ValueError)
-                    assert error.__cause__.__traceback__ is not None
+                    causes.append(error.__cause__)
                     seen.append(str(error))
+            assert {type(c) for c in causes} == {ValueError}
+            assert all(c.__traceback__ is not None for c in causes)
             assert pre.names("train")[pre_id(seen[0])] in seen[0]
         return seen, rows
 
