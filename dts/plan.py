@@ -141,9 +141,8 @@ def _split(name, source, chain, between, config, mode, reader):
         scratch_bytes=_scratch(source.max_area, min(height, width), config) + between,
         kept_bytes=n_batches * pipeline.slot_bytes if config.keep else 0,
     )
-    if config.keep:
-        pipeline = KeptPipeline(pipeline, n_batches)
-    return Split(source, chain, config, memory, pipeline, n_batches)
+    runs = KeptPipeline(pipeline, n_batches) if config.keep else pipeline
+    return Split(source, chain, config, memory, runs, n_batches)
 
 
 def _scratch(area, side, config):

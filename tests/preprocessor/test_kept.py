@@ -36,9 +36,7 @@ def damaged(tmp_path):
 
 
 def everything(iterator):
-    return [
-        (b.images.copy(), b.labels.copy(), b.ids.copy(), b.index, len(b)) for b in iterator
-    ]
+    return [(b.images.copy(), b.labels.copy(), b.ids.copy(), b.index, len(b)) for b in iterator]
 
 
 def same(one, other):
@@ -225,7 +223,7 @@ def test_what_does_not_fit_is_refused(both, setup_of, monkeypatch):
     "chain", [(RandomResizedCrop(8),), (Resize(20), CenterCrop(8), RandomHorizontalFlip())]
 )
 def test_random_numbers_in_validation_are_refused(both, setup_of, chain):
-    with pytest.raises(ConfigError, match="using_cpvs: Random.* draws random numbers"):
+    with pytest.raises(ConfigError, match=r"using_cpvs: Random.* draws random numbers"):
         setup_of(both, using_cpvs=True, val_transforms=chain).commit()
 
 

@@ -218,9 +218,9 @@ def test_labels_that_no_class_has_never_reach_the_soft_ones(tmp_path, setup_of):
         rows = [row for b in pre.train(0) for row in b.labels]
         assert len(rows) == 9
         assert np.sum(rows, 1) == pytest.approx(1)
-    with setup_of(path, batch_size=12).batch_transforms(MixUp()).commit() as pre:
-        with pytest.raises(CorruptError, match="label"):
-            next(iter(pre.train(0)))
+    one_batch = setup_of(path, batch_size=12).batch_transforms(MixUp())
+    with one_batch.commit() as pre, pytest.raises(CorruptError, match="label"):
+        next(iter(pre.train(0)))
 
 
 def test_leaving_early_and_closing_while_it_runs(blocks, setup_of):

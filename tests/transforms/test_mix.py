@@ -125,7 +125,7 @@ def test_the_centre_of_the_box_is_anywhere():
     xs = []
     for batch in range(4000):
         _, _, (_, left, _, width) = mixing.describe(1, 0, batch, 8, 1000)
-        if 0 < left and left + width < 1000:
+        if left > 0 and left + width < 1000:
             xs.append(left + width / 2)
     # Those not cut off lie between r and 1000 - r.
     assert ks((np.array(xs) - 354) / 292, lambda x: np.clip(x, 0, 1)) < 1.95 + 0.5
