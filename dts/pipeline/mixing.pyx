@@ -12,7 +12,7 @@ from dts.pipeline.render cimport FORMAT_FLOAT16, FORMAT_FLOAT32, format_bytes
 from dts.pipeline.station cimport dts_slot
 from dts.pipeline.plan cimport dts_plan
 from dts.threads cimport dts_fetch_add
-from dts.transforms.mix cimport MIX_CUT, MIX_NONE, MIX_UP, Mixing, dts_mix, dts_mixing, mix_draw
+from dts.transforms.mix cimport MIX_NONE, MIX_UP, Mixing, dts_mix, dts_mixing, mix_draw
 
 import numpy as np
 
@@ -32,7 +32,8 @@ cdef void blend(const dts_plan *plan, float lam, uint8_t *a, uint8_t *b) noexcep
         k.u8(a, b, n, lam)
 
 
-cdef void exchange(const dts_plan *plan, const dts_mix *mix, uint8_t *a, uint8_t *b) noexcept nogil:
+cdef void exchange(const dts_plan *plan, const dts_mix *mix, uint8_t *a,
+                   uint8_t *b) noexcept nogil:
     cdef int64_t pixel = plan.out_channels * format_bytes(plan.format)
     cdef int64_t at
     cdef int y

@@ -79,7 +79,7 @@ cdef class TransferStation:
     cdef readonly int64_t base_slots
     cdef readonly int64_t extra_slots       # allocated beyond the plan, in all
     cdef readonly object max_held
-    cdef public bint keep                   # slots handed out are not counted, and never used again
+    cdef public bint keep                   # slots handed out are not counted, nor used again
     cdef tuple sample_shape
     cdef object dtype
     cdef object label_dtype

@@ -12,7 +12,7 @@ from dts.pipeline.plan cimport dts_plan
 from dts.status cimport DTS_OK
 from dts.transforms.chain cimport chain_draw
 from dts.transforms.op cimport (
-    OP_ERASE, OP_FLIP, OP_PIXELS, dts_draw, dts_view, view_is_plain, view_open,
+    OP_PIXELS, dts_draw, dts_view, is_carrier, view_is_plain, view_open,
 )
 
 cdef enum:
@@ -44,7 +44,7 @@ cdef void first_render(const dts_plan *plan, const dts_draw *draws, dts_view *v)
     """Follow the chain to where the picture is rendered for the first time."""
     cdef int i
     for i in range(plan.n_ops):
-        if plan.ops[i].kind == OP_FLIP or plan.ops[i].kind == OP_ERASE:
+        if is_carrier(plan.ops[i].kind):
             continue
         if plan.ops[i].kind == OP_PIXELS and not draws[i].applied:
             continue

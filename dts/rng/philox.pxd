@@ -27,6 +27,12 @@ cdef extern from "dts/rng/philox.h" nogil:
     double dts_log(double x) noexcept
 
 
+cdef extern from "dts/rng/trig.h" nogil:
+    # Radians, up to 1e5.
+    double dts_sin(double x) noexcept
+    double dts_cos(double x) noexcept
+
+
 cdef extern from "dts/rng/permutation.h" nogil:
     # In place, n at most 2^32; permutation starts from 0 .. n-1, shuffle from what is there.
     void dts_shuffle_i64(int64_t *a, uint64_t n, uint64_t seed, int kind, int split,

@@ -3,7 +3,7 @@
 The words of its stream, where it is random: the four of the key of numpy's Philox, lowest first.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
 from dts.rng.philox cimport dts_stream, dts_stream_next

@@ -16,7 +16,7 @@ ctypedef struct dts_mixing:
     int classes
     int kind[MAX_MIX]
     double alpha[MAX_MIX]
-    double upto[MAX_MIX]    # operation k is chosen by a number below upto[k], and not below the last
+    double upto[MAX_MIX]    # operation k is chosen by a number below this, and not below the last
 
 
 ctypedef struct dts_mix:
