@@ -1,6 +1,6 @@
 """Packs labelled image data sets into .dts files and streams training batches out of them."""
 
-from dts.batch import Batch, Box, Draws
+from dts.batch import Batch, Box, Draws, Mix
 from dts.builder import Setup
 from dts.config import LoadMode, NormMode
 from dts.errors import (
@@ -11,14 +11,19 @@ from dts.errors import (
     DtsError,
     ExportError,
     FormatError,
+    TransformError,
 )
-from dts.info import __version__, build_info
+from dts.info import __version__, build_info, get_include
 from dts.pipeline import apply_transforms
 from dts.preprocessor import Preprocessor
 from dts.transforms import (
     CenterCrop,
+    CFunction,
+    CutMix,
     DoNothing,
     FastRandomResizedCrop,
+    Lambda,
+    MixUp,
     Pad,
     RandomCrop,
     RandomErasing,
@@ -35,10 +40,12 @@ from dts.transforms import (
 __all__ = [
     "Batch",
     "Box",
+    "CFunction",
     "CenterCrop",
     "ClosedError",
     "ConfigError",
     "CorruptError",
+    "CutMix",
     "DecodeError",
     "DoNothing",
     "Draws",
@@ -46,7 +53,10 @@ __all__ = [
     "ExportError",
     "FastRandomResizedCrop",
     "FormatError",
+    "Lambda",
     "LoadMode",
+    "Mix",
+    "MixUp",
     "NormMode",
     "Pad",
     "Preprocessor",
@@ -61,7 +71,9 @@ __all__ = [
     "Resize",
     "Setup",
     "Transform",
+    "TransformError",
     "__version__",
     "apply_transforms",
     "build_info",
+    "get_include",
 ]

@@ -56,9 +56,19 @@ cdef extern from "dts/kernels/warp.h" nogil:
         float fill[3]
 
 
+cdef extern from "dts/kernels/mix.h" nogil:
+    ctypedef struct dts_mix_kernels:
+        const char *isa
+        void (*f32)(float *a, float *b, size_t n, float lam) noexcept nogil
+        void (*f16)(uint16_t *a, uint16_t *b, size_t n, float lam) noexcept nogil
+        void (*u8)(uint8_t *a, uint8_t *b, size_t n, float lam) noexcept nogil
+
+
 # The C functions live in the module dts.kernels.kernels; other modules reach them through these,
 # so that one table and one choice serve all.
 cdef const dts_kernels *get_kernels() noexcept nogil
+cdef const dts_mix_kernels *get_mix() noexcept nogil
+cdef void swap_bytes(void *a, void *b, size_t n) noexcept nogil
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
                      int virtual_out, int out0, int out, int antialias) noexcept nogil
 cdef void filter_free(dts_filter *f) noexcept nogil
