@@ -23,6 +23,10 @@ cdef extern from "dts/kernels/kernels.h" nogil:
     uint16_t dts_half_from_float(float v)
 
 
+cdef extern from "dts/kernels/pixels.h" nogil:
+    const dts_pixels *dts_pixels_get()
+
+
 cdef extern from "dts/kernels/warp.h" nogil:
     void dts_warp_run(const dts_warp *job)
 
@@ -38,6 +42,10 @@ cdef enum Kind:
 
 cdef const dts_kernels *get_kernels() noexcept nogil:
     return dts_kernels_get()
+
+
+cdef const dts_pixels *get_pixels() noexcept nogil:
+    return dts_pixels_get()
 
 
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
