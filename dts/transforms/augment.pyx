@@ -220,8 +220,8 @@ class TrivialAugmentWide(_Augment):
     Notes
     -----
     Source: Mueller and Hutter, "TrivialAugment: Tuning-free Yet State-of-the-Art Data
-    Augmentation", ICCV 2021. For the same operation and magnitude the result differs from
-    torchvision's by what the operation itself does: nothing, or 1 level for Color and Sharpness.
+    Augmentation", ICCV 2021. For the same operation and magnitude the result is torchvision's, but
+    for the three colours that `RandomGrayscale` names.
     """
 
     def __init__(self, num_magnitude_bins=31, interpolation="nearest", fill=None):
@@ -271,8 +271,8 @@ class RandAugment(_Augment):
     Notes
     -----
     Source: Cubuk and others, "RandAugment: Practical automated data augmentation with a reduced
-    search space", NeurIPS 2020. Differences from torchvision are those of `TrivialAugmentWide`;
-    in a row of operations a difference of 1 level can grow in the next one.
+    search space", NeurIPS 2020. For the same operations and magnitudes the result is
+    torchvision's, but for what `TrivialAugmentWide` says.
     """
 
     def __init__(self, num_ops=2, magnitude=9, num_magnitude_bins=31, interpolation="nearest",

@@ -10,7 +10,7 @@ from dts.rng.philox cimport dts_exp, dts_stream, dts_stream_next, dts_uniform
 from dts.status cimport DTS_OK, dts_error
 from dts.transforms.colour cimport colour_copy
 from dts.transforms.op cimport OP_PIXELS, Op, dts_draw, dts_image, dts_op
-from dts.transforms.op import Transform, check_integer, check_number, check_range
+from dts.transforms.op import Transform, check_integer, check_range
 
 cdef enum:
     MAX_RADIUS = 127
@@ -163,7 +163,8 @@ class GaussianBlur(Transform):
         self.sigma = check_range("sigma", pair, 0.0, 42.0 if kernel_size is None else 1e6)
 
     def temp_bytes(self, size, channels):
-        radius = int(3 * self.sigma[1] + 1) if self.kernel_size is None else self.kernel_size[0] // 2
+        kernel = self.kernel_size
+        radius = kernel[0] // 2 if kernel is not None else int(3 * self.sigma[1] + 1)
         return ((size[1] + 2 * radius + 1) * channels + SLACK) * sizeof(int16_t)
 
     def drawn(self, values, choices):

@@ -1,8 +1,8 @@
-"""Operations on the colours of a picture, as C functions: ColorJitter, RandAugment and the rest share
-them.
+"""Operations on the colours of a picture, as C functions that ColorJitter, RandAugment and the rest
+share.
 
-`src` and `dst` have one size; where nothing else is said they may be the same picture. On pictures of
-one channel `colour_saturation`, `colour_hue` and `colour_gray` copy, as torchvision does.
+`src` and `dst` have one size; where nothing else is said they may be the same picture. On pictures
+of one channel `colour_saturation`, `colour_hue` and `colour_gray` copy, as torchvision does.
 """
 
 from libc.stdint cimport uint8_t

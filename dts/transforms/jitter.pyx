@@ -97,9 +97,9 @@ class ColorJitter(Transform):
     Notes
     -----
     All factors and the order are uniform. On pictures of one channel saturation and hue do
-    nothing, as in torchvision. For the same factors at most 1 level from torchvision for each
-    part with factors up to 2: brightness, contrast and hue are the same, saturation rounds once
-    more than torchvision's fused steps.
+    nothing, as in torchvision. For the same factors the result is torchvision's, but for the
+    three colours of all that `RandomGrayscale` names, and for single values of the contrast where
+    torchvision itself gives another result at the end of its vectors.
     """
 
     is_random = True

@@ -1,4 +1,4 @@
-"""What happens with a probability: gray, autocontrast, equalize, posterize, solarize, sharpness."""
+"""What is done or not: gray, autocontrast, equalize, posterize, solarize, sharpness."""
 
 from dts.rng.philox cimport dts_stream, dts_stream_next, dts_uniform
 from dts.status cimport DTS_OK, dts_error
@@ -80,7 +80,8 @@ class RandomGrayscale(Transform):
 
     Notes
     -----
-    Whole numbers decide here, float32 in torchvision: of all 2^24 colours three differ, by 1.
+    Whole numbers decide here, float32 in torchvision: of all 2^24 colours three differ, by 1,
+    such as (250, 47, 199).
     """
 
     is_random = True
@@ -124,7 +125,7 @@ class RandomAutocontrast(Transform):
 
 
 class RandomEqualize(Transform):
-    """Even out each channel's histogram with probability ``p``; exactly torchvision's, and Pillow's.
+    """Even out each channel's histogram with probability ``p``; exactly as torchvision and Pillow.
 
     With ``step = (pixels - pixels of the greatest value) // 255``, v becomes
     ``(pixels below v + step // 2) // step``. Where step is 0 the channel stays as it is.
@@ -215,7 +216,7 @@ class RandomSolarize(Transform):
 
 
 class RandomAdjustSharpness(Transform):
-    """Smooth or sharpen with probability ``p``, as torchvision's.
+    """Smooth or sharpen with probability ``p``; exactly torchvision's.
 
     The smoothed picture is the mean of 3 x 3 pixels with the middle one counted five times,
     rounded. The result is ``smoothed + factor (picture - smoothed)``, held to 0..255 and rounded
@@ -232,10 +233,6 @@ class RandomAdjustSharpness(Transform):
     ------
     ValueError
         A factor that is negative or not finite, a probability outside 0..1.
-
-    Notes
-    -----
-    At most 1 level from torchvision, which rounds the product and the sum in one step.
     """
 
     is_random = True
