@@ -21,6 +21,7 @@ from PIL import features
 from dts.datasets.report import printable
 from dts.errors import ExportError
 from dts.export.writer import Record
+from dts.format.crc import crc32
 from dts.format.layout import BLOCK_BYTES, HEADER_AREA
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Journal:
         for line in lines[1:]:
             record = _record(line)
             offset = HEADER_AREA + len(self.records) * BLOCK_BYTES
-            if zlib.crc32(output.read(offset, BLOCK_BYTES)) != record.crc:
+            if crc32(output.read(offset, BLOCK_BYTES)) != record.crc:
                 break
             self.records.append(record)
             self.next = line["next"]

@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import warnings
-import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +26,7 @@ from dts.export.sources import Filled, capacity
 from dts.export.volumes import Target
 from dts.export.writer import Writer
 from dts.format.block import parse_table
+from dts.format.crc import crc32
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, TABLE_CAPACITY, up64
 from dts.format.reading import opened, read_at
 from dts.format.verify import Damage
@@ -243,7 +243,7 @@ class _Repair:
         if len(data) < size:
             return "is cut off: the file ends before"
         if self.crcs is not None:
-            crc, packed = zlib.crc32(data), int(self.crcs[id])
+            crc, packed = crc32(data), int(self.crcs[id])
             return None if crc == packed else f"CRC-32 is {crc:08x}, {packed:08x} was packed"
         try:
             with warnings.catch_warnings(), Image.open(io.BytesIO(data)) as image:
@@ -265,7 +265,7 @@ class _Repair:
     def _with_sound_labels(self, b: int, raw: bytes, found: list[Picture]) -> list[Picture]:
         """Look at a block without damaged pictures: its table or its padding may be damaged."""
         packed = int(self.block_crcs[b])
-        if zlib.crc32(raw) == packed:
+        if crc32(raw) == packed:
             return found
         reason = "table or padding is damaged, no picture is"
         named = [self._relabelled(b, picture) for picture in found]
@@ -304,7 +304,7 @@ class _Repair:
             why = error.strerror if isinstance(error, OSError) else str(error)
             self.dropped.append(_because(damage, f"no replacement: {why}"))
             return []
-        same = self.crcs is not None and zlib.crc32(data) == self.crcs[damage.id]
+        same = self.crcs is not None and crc32(data) == self.crcs[damage.id]
         how = "byte for byte as packed" if same else "not the packed bytes"
         self.replaced.append(_because(damage, f"replaced, {how}"))
         return [Picture(damage.id, data, label, source_size)]

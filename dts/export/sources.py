@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import queue
 import threading
 import warnings
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -129,20 +130,29 @@ def stored_blocks(
     tick : callable
         Called with the number of pictures that were read.
 
+    Yields
+    ------
+    Filled
+        Its bytes are good until the next one is asked for.
+
     Raises
     ------
     BadSample
         A file is not any more what the listing says.
     """
     stop = threading.Event()
+    written: queue.SimpleQueue[bytearray] = queue.SimpleQueue()  # memory to be used again
 
     def read(k: int) -> Filled | None:
         samples = plan.block(k)
         sizes = listing.sizes[samples]
         places = [listing.place(i) for i in samples]
         labels = listing.labels[samples]
+        used = None
+        with contextlib.suppress(queue.Empty):
+            used = written.get_nowait()
         try:
-            block = read_files(numbers[k], places, sizes.tolist(), labels, stop.is_set)
+            block = read_files(numbers[k], places, sizes.tolist(), labels, stop.is_set, used)
         except ReadError as error:
             raise BadSample(int(samples[error.place]), error.reason) from None
         return None if block is None else Filled(block, samples, sizes)
@@ -153,6 +163,7 @@ def stored_blocks(
             assert filled is not None  # only after stop
             tick(len(filled.samples))
             yield filled
+            written.put(filled.block.data)
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
