@@ -99,13 +99,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--torch", help="the Python that has torch and torchvision")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sets", nargs="+", default=["cifar10", "mnist"])
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         torch_side(options.serve, options.folder)
         return
-    for name in ("cifar10", "mnist"):
+    for name in options.sets:
         compare(name, options.torch, options.rounds)
 
 

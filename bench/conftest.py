@@ -1,9 +1,11 @@
 """One room for all gates, and the one table at the end of the run."""
 
 import platform
+import shutil
 import subprocess
 
 import harness
+import load
 import pytest
 import room as shared
 from room import ROOT
@@ -29,7 +31,7 @@ def room(tmp_path_factory):
     """Return the Room of this run. Its folder is removed: it holds a GB."""
     path = tmp_path_factory.mktemp("gates")
     yield shared.Room(path)
-    shared.shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def machine():
     jpeg = build["jpeg"]
     return {
         "cpu": cpu_model(),
-        "cpus": harness.cpus(),
+        "cpus": load.cpus(),
         "isa": build["isa"],
         "compiler": build["compiler"],
         "jpeg": f"{jpeg['kind']} {jpeg['version']}",

@@ -20,8 +20,8 @@ from harness import FAIL, PASS, cells  # noqa: E402
 
 BEGIN, END = "<!-- gates: begin -->", "<!-- gates: end -->"
 
-WIDTH, ROW, TOP = 980, 27, 96
-LEFT, RIGHT = 292, 240  # room for names, and for figures
+WIDTH, ROW, TOP = 1040, 27, 96
+LEFT, RIGHT = 292, 306  # room for names, and for figures
 MOST = 2.0  # of the gate; what is longer ends in an arrow
 COLOURS = {PASS: "#2a9d76", FAIL: "#d1495b"}
 UNSURE = "#aab2bf"
@@ -147,16 +147,16 @@ def row(facts, y, x):
         parts.append(diamond(x(baseline), middle))
     else:
         parts.append(arrow(x(baseline) + 9, middle, "#24303f"))
-    at = WIDTH - RIGHT + 26
+    at = WIDTH - RIGHT + 68
     parts += [
-        f'<text class="figure" x="{at}" y="{middle + 4}">{ratio}</text>',
-        f'<text class="small" x="{at + 46}" y="{middle + 4}">{escape(target.split(" (")[0])}'
+        f'<text class="figure" text-anchor="end" x="{at}" y="{middle + 4}">{ratio}</text>',
+        f'<text class="small" x="{at + 12}" y="{middle + 4}">{escape(target.split(" (")[0])}'
         f" x {escape(shortened(against))}</text>",
     ]
     return parts
 
 
-def shortened(text, most=25):
+def shortened(text, most=31):
     return text if len(text) <= most else text[: most - 1].rstrip(" ,") + "…"
 
 
