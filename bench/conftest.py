@@ -1,5 +1,6 @@
 """One room for all gates, and the one table at the end of the run."""
 
+import functools
 import platform
 import shutil
 import subprocess
@@ -57,6 +58,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line("\n".join(harness.table(facts)))
 
 
+@functools.cache
 def machine():
     """Return what a figure depends on, without what only names this very machine."""
     build = dts.build_info()
