@@ -31,6 +31,7 @@ class ArraySource(Source):
         self.kind = kind
         self.counts = counts
         self.array_shape = kind.shape
+        self.num_classes = kind.num_classes
         self.memory_bytes = sum(counts) * (kind.sample_bytes + 8)  # pixels, label, order
         self.max_area = height * width
 

@@ -22,6 +22,7 @@ class FolderSource(Source):
         self.place = os.fsdecode(blocks.root)
         self._names = blocks.names
         self.class_names = [os.fsdecode(name) for name in listing.classes]
+        self.num_classes = len(listing.classes)
         self.file_bytes = int(listing.sizes.sum())
         self.memory_bytes = int(blocks.rooms.sum())
         self.max_area = 0

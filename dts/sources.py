@@ -35,6 +35,8 @@ class Source(ABC):
         Names of the samples by id; those of a large set are read when they are first asked for.
     class_names : list of str or None
         By label.
+    num_classes : int
+        Labels are below.
     array_shape : tuple of (int, int, int) or None
         Height, width and channels where samples are plain arrays; None for JPEG pictures.
     file_bytes, memory_bytes : int
@@ -48,6 +50,7 @@ class Source(ABC):
     paths: Sequence[str]
     place: str
     class_names: list[str] | None
+    num_classes: int
     array_shape: tuple[int, int, int] | None = None
     file_bytes: int
     memory_bytes: int
@@ -102,6 +105,7 @@ class PictureFile(Source):
             self.paths = list(file.paths)
             self.place = file.paths[0]
             self.class_names = file.class_names
+            self.num_classes = file.num_classes
             self.file_bytes = sum(h.total_bytes for h in file.headers)
             self.memory_bytes = len(file.block_counts) * BLOCK
             self.max_area = max(h.max_pic_area for h in file.headers)

@@ -6,10 +6,13 @@ from libc.string cimport memset
 
 from dts.rng.philox cimport DTS_KIND_AUGMENT, dts_stream, dts_stream_open
 from dts.transforms.op cimport (
-    MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, OP_PIXELS, Op, dts_draw, dts_op,
+    MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, OP_PIXELS, OP_VFLIP, Op, dts_draw, dts_op, is_carrier,
 )
 
-_KIND_NAMES = {OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_ERASE: "erase", OP_PIXELS: "pixels"}
+_KIND_NAMES = {
+    OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_VFLIP: "vflip", OP_ERASE: "erase",
+    OP_PIXELS: "pixels",
+}
 
 
 cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, int split, int view,
@@ -20,7 +23,7 @@ cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, in
     # Carriers act on the finished picture, so they are drawn when its size is known.
     for turn in range(2):
         for i in range(n):
-            if (ops[i].kind in (OP_FLIP, OP_ERASE)) != (turn == 1):
+            if is_carrier(ops[i].kind) != (turn == 1):
                 continue
             s = dts_stream_open(seed, DTS_KIND_AUGMENT, split, view, ops[i].position, epoch, id)
             out[i].kind = ops[i].kind
@@ -67,8 +70,25 @@ cdef class Chain:
     def __dealloc__(self):
         free(self.ops)
 
+    def cause(self, number):
+        """Return the exception that a Python function raised, by the number in its error record.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        BaseException or None
+        """
+        for kept in self.kept:
+            found = getattr(kept, "failures", {}).get(number)
+            if found is not None:
+                return found
+        return None
+
     def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width,
-                 int height):
+                 int height, int view=0):
         """Return what is drawn for one sample, one dict for each transform.
 
         Parameters
@@ -79,17 +99,19 @@ cdef class Chain:
             Epoch, 0 train or 1 val, sample id.
         width, height : int
             The picture's size, in pixels.
+        view : int
+            Which of several views of the sample.
 
         Returns
         -------
         list of dict
-            ``transform``, ``kind`` ("crop", "flip", "erase" or "pixels"), ``applied``, ``box``
-            (top, left, height, width, in pixels), ``input_size`` and ``output_size`` (height,
-            width), and what else that transform draws, by name.
+            ``transform``, ``kind`` ("crop", "flip", "vflip", "erase" or "pixels"), ``applied``,
+            ``box`` (top, left, height, width, in pixels), ``input_size`` and ``output_size``
+            (height, width), and what else that transform draws, by name.
         """
         cdef dts_draw draws[MAX_OPS]
         cdef int i
-        chain_draw(self.ops, self.n, seed, epoch, split, 0, id, width, height, draws)
+        chain_draw(self.ops, self.n, seed, epoch, split, view, id, width, height, draws)
         return [
             {
                 "transform": self.transforms[i],
