@@ -14,6 +14,7 @@ from dts.config import LoadMode, NormMode
 from dts.datasets.catalog import ARRAY_SETS, canonical
 from dts.errors import ConfigError
 from dts.transforms import Transform
+from dts.transforms.mix import BatchTransform
 
 if TYPE_CHECKING:
     from dts.preprocessor import Preprocessor
@@ -91,6 +92,8 @@ class Setup:
         self._train: tuple[Transform, ...] | None = None
         self._val: tuple[Transform, ...] | None = None
         self._resolution: dict[int, tuple[int, int]] = {}
+        self._batch_ops: tuple[BatchTransform, ...] = ()
+        self._batch_p: float | tuple[float, ...] | None = None
         self._channels: int | None = None
         self._exif_orientation = False
         self._distributed = (0, 1)
@@ -297,6 +300,30 @@ class Setup:
         self._val = _chain("val_transforms", ops)
         return self
 
+    def batch_transforms(self, *ops: BatchTransform, p: Numbers | None = None) -> Self:
+        """Mix the pictures of each training batch, by one of these operations at a time.
+
+        The labels of training batches become soft, (n, classes) float32, mixed or not;
+        ``batch.hard_labels`` are the plain ones, ``batch.mix`` tells what was done.
+
+        Parameters
+        ----------
+        *ops : MixUp or CutMix
+            One is drawn for each batch. None: no mixing.
+        p : float or sequence of float, optional
+            Probability that a batch is mixed, shared out evenly; or one for each operation, which
+            sum to at most 1. Default 1.
+        """
+        for op in ops:
+            if not isinstance(op, BatchTransform):
+                raise TypeError(f"batch_transforms: {op!r} is neither MixUp nor CutMix")
+        self._batch_ops = ops
+        if p is None or (isinstance(p, Real) and not isinstance(p, bool)):
+            self._batch_p = None if p is None else float(p)
+        else:
+            self._batch_p = _numbers("batch_transforms", p)
+        return self
+
     def color_channels(self, c: int) -> Self:
         """1 or 3; default that of the set (3)."""
         self._channels = _integer("color_channels", c)
@@ -337,12 +364,23 @@ class Setup:
         return self
 
     def sdmp_factor(self, k: int) -> Self:
-        """Views for each decode. Only 1 exists yet."""
+        """Decode each training picture once and make `k` views of it, 1 to 128. Default 1.
+
+        Each view has draws of its own; view 0 is what there would be without this. A batch of
+        ``batch_size`` samples then has ``k * batch_size`` rows, view after view: row v * n + i is
+        view v of sample i of n, and ``batch.views[v]`` are the images of one. The epoch keeps its
+        number of batches. Memory of training batches is k times as much.
+        """
         self._sdmp = _integer("sdmp_factor", k)
         return self
 
     def using_cpvs(self, on: bool = True) -> Self:
-        """Keep the preprocessed validation set. Does not exist yet."""
+        """Keep the validation set in memory, preprocessed, after its first whole epoch.
+
+        Later epochs hand out the same memory at no cost. Validation batches are then read-only, in
+        every epoch. ``memory_plan()`` says how much it takes; ``commit()`` refuses what does not
+        fit, and a chain that draws random numbers. Default False.
+        """
         self._cpvs = _flag("using_cpvs", on)
         return self
 
@@ -419,8 +457,6 @@ class Setup:
 
     def _check_missing_features(self):
         missing = {
-            "sdmp_factor": self._sdmp != 1,
-            "using_cpvs": self._cpvs,
             "distributed": self._distributed != (0, 1),
         }
         for method, asked in missing.items():

@@ -175,6 +175,14 @@ def check_number(name, value, low=-math.inf, high=math.inf):
     return value
 
 
+def check_integer(name, value, low, high):
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(f"{name} must be an integer, not {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie in {low}..{high}, not {value}")
+    return int(value)
+
+
 def check_range(name, value, low, high=math.inf):
     """Return an ordered pair of finite numbers above `low` (exclusive) and up to `high`."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
