@@ -4,7 +4,7 @@ import copy
 import logging
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -91,6 +91,7 @@ class Setup:
         self._norm: NormMode | tuple[tuple[float, ...], tuple[float, ...]] = NormMode.NO_NORM
         self._train: tuple[Transform, ...] | None = None
         self._val: tuple[Transform, ...] | None = None
+        self._resolution: dict[int, tuple[int, int]] = {}
         self._batch_ops: tuple[BatchTransform, ...] = ()
         self._batch_p: float | tuple[float, ...] | None = None
         self._channels: int | None = None
@@ -259,6 +260,38 @@ class Setup:
         self._train = _chain("train_transforms", ops)
         return self
 
+    def train_resolution(self, sizes: Mapping[int, int | tuple[int, int]]) -> Self:
+        """Train at another resolution from some epochs on: ``{0: 128, 30: 160, 60: 224}``.
+
+        Each size holds from its epoch to the next one given; before the first, the chain's own.
+        Batches have their epoch's shape, and are what a run with that size throughout gives.
+        Memory is planned for the largest. Validation is not touched: what it does by default
+        follows the training chain's own size.
+
+        Where the chain's own final size is F and another size S is wanted, sizes of the chain are
+        changed from its last step back: F becomes S, any other size s becomes s * S / F, rounded,
+        for height and width apart. Crops of pixels (CenterCrop, RandomCrop) take the steps before
+        them along, so that they show the same part of the picture; a RandomResizedCrop or Resize
+        is the last one changed, since it makes its size of any input. So RandomResizedCrop(224)
+        becomes RandomResizedCrop(128), Resize(256) and CenterCrop(224) become Resize(146) and
+        CenterCrop(128). Draws do not depend on sizes: boxes of a RandomResizedCrop stay.
+
+        Parameters
+        ----------
+        sizes : dict of int to int or (int, int)
+            Height and width (an int stands for both), 1..65,500, by first epoch.
+        """
+        if not isinstance(sizes, Mapping):
+            raise TypeError(f"train_resolution: a dict is needed, not {sizes!r}")
+        self._resolution = {}
+        for epoch, size in sizes.items():
+            sides = size if isinstance(size, (tuple, list)) else (size, size)
+            if len(sides) != 2:
+                raise TypeError(f"train_resolution: a size is an int or (h, w), not {size!r}")
+            height, width = (_integer("train_resolution", side) for side in sides)
+            self._resolution[_integer("train_resolution", epoch)] = height, width
+        return self
+
     def val_transforms(self, *ops: Transform) -> Self:
         """Transforms of the validation set.
 
@@ -396,6 +429,10 @@ class Setup:
         _within("prefetch_batches", self._prefetch, 1, 1 << 16)
         _within("max_held_batches", self._max_held, 1, 1 << 30, optional=True)
         _within("max_intermediate_resolution", self._max_intermediate, 1, 65_500, optional=True)
+        for epoch, size in self._resolution.items():
+            _within("train_resolution: epoch", epoch, 0, 0xFFFFFFFF)
+            for side in size:
+                _within("train_resolution: size", side, 1, 65_500)
         _within("sdmp_factor", self._sdmp, 1, 128)
         _one_of("shuffle_order", self._order, (None, "global", "window"))
         _one_of("output", self._output[0], _DTYPES)

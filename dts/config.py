@@ -50,7 +50,7 @@ class SplitConfig:
     batch_size, prefetch, workers : int
         Rows of a batch; batches ready ahead; preprocessing threads.
     sample_shape : tuple of int
-        (h, w, c) of a finished sample.
+        (h, w, c) of a finished sample; of the largest, where epochs differ.
     dtype, label_dtype : str
         "uint8", "float16", "float32"; "int32", "int64".
     channels : int

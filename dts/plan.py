@@ -28,11 +28,15 @@ class Split:
     """One split, running."""
 
     source: Source
-    chain: Chain
+    stages: tuple[tuple[int, Chain, tuple[int, int, int]], ...]  # as `SplitPipeline` takes them
     config: SplitConfig
     memory: SplitPlan
     pipeline: SplitPipeline | KeptPipeline
     n_batches: int
+
+    def chain_at(self, epoch: int) -> Chain:
+        """Return the chain of an epoch."""
+        return [chain for first, chain, _ in self.stages if first <= epoch][-1]
 
 
 def plan_splits(setup: "Setup") -> dict[str, Split]:
@@ -56,7 +60,10 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
             config = _config(setup, name, source, output, workers, masks)
             bad = source.damaged() if setup._verify else None
             order, window = _order(setup, name, source)
-            chain = _compiled(name, output.chains[name])
+            stages = tuple(
+                (stage.first_epoch, _compiled(name, stage.chain), output.shape(stage))
+                for stage in output.stages[name]
+            )
             reader = source.reader(
                 split=name,
                 mode=mode,
@@ -69,7 +76,7 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
             )
             if binding is not None:
                 reader.bind_io(cpu_masks(binding.loaders))
-            splits[name] = _split(name, source, chain, output.between[name], config, mode, reader)
+            splits[name] = _split(name, source, stages, output.between[name], config, mode, reader)
     except BaseException:
         for split in splits.values():
             split.pipeline.close()
@@ -120,8 +127,8 @@ def _compiled(name, ops):
         raise ConfigError(f"{name}_transforms: {error}") from None
 
 
-def _split(name, source, chain, between, config, mode, reader):
-    pipeline = SplitPipeline(reader, chain, config, source.paths, source.names)
+def _split(name, source, stages, between, config, mode, reader):
+    pipeline = SplitPipeline(reader, stages, config, source.paths, lambda: source.names)
     n_batches = pipeline.n_batches_of(len(source))
     if n_batches == 0:
         pipeline.close()
@@ -129,7 +136,7 @@ def _split(name, source, chain, between, config, mode, reader):
             f"drop_last: {len(source)} samples do not fill one batch of {config.batch_size}: "
             "0 batches"
         )
-    height, width, _ = config.sample_shape
+    shortest = min(min(height, width) for _, _, (height, width, _) in stages)
     memory = SplitPlan(
         split=name,
         mode=mode,
@@ -138,11 +145,11 @@ def _split(name, source, chain, between, config, mode, reader):
         slots=config.prefetch + 2,
         slot_bytes=pipeline.slot_bytes,
         workers=config.workers,
-        scratch_bytes=_scratch(source.max_area, min(height, width), config) + between,
+        scratch_bytes=_scratch(source.max_area, shortest, config) + between,
         kept_bytes=n_batches * pipeline.slot_bytes if config.keep else 0,
     )
     runs = KeptPipeline(pipeline, n_batches) if config.keep else pipeline
-    return Split(source, chain, config, memory, runs, n_batches)
+    return Split(source, stages, config, memory, runs, n_batches)
 
 
 def _scratch(area, side, config):
@@ -160,7 +167,8 @@ def _threads(setup: "Setup") -> tuple[int, int]:
     """Preprocessing and IO threads for each split."""
     cpus, why = default_threads()
     workers = setup._preprocess_workers or cpus
-    loaders = setup._load_workers or max(1, min(4, cpus // 4))
+    # They sleep once two windows are loaded; until the first is, nobody else has work.
+    loaders = setup._load_workers or min(4, cpus)
     _log.info("%d preprocessing and %d IO threads (%s)", workers, loaders, why)
     return workers, loaders
 

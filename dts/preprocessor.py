@@ -143,7 +143,10 @@ class Preprocessor:
 
     @property
     def sample_shape(self) -> tuple[int, int, int]:
-        """(h, w, c) of one sample of the training set, else of the validation set."""
+        """(h, w, c) of one sample of the training set, else of the validation set.
+
+        With ``train_resolution`` that of the largest, which the batch slots are made for.
+        """
         return next(iter(self._splits.values())).config.sample_shape
 
     def names(self, split: str) -> Sequence[str] | None:
@@ -209,7 +212,8 @@ class Preprocessor:
         if not 0 <= view < s.config.views:
             raise ValueError(f"view {view} is not within 0..{s.config.views - 1}")
         height, width = s.source.picture_size(id)
-        steps = s.chain.describe(self._seed, epoch, s.config.split, id, width, height, view)
+        chain = s.chain_at(epoch)
+        steps = chain.describe(self._seed, epoch, s.config.split, id, width, height, view)
         return Draws.from_steps(steps, id=id, epoch=epoch, split=split, image_size=(height, width))
 
     def state_dict(self) -> dict[str, Any]:

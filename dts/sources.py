@@ -32,7 +32,7 @@ class Source(ABC):
     place : str
         One path that stands for all of them.
     names : sequence of str or None
-        Names of the samples by id.
+        Names of the samples by id; those of a large set are read when they are first asked for.
     class_names : list of str or None
         By label.
     num_classes : int
@@ -49,7 +49,6 @@ class Source(ABC):
 
     paths: Sequence[str]
     place: str
-    names: Sequence[str] | None
     class_names: list[str] | None
     num_classes: int
     array_shape: tuple[int, int, int] | None = None
@@ -60,6 +59,10 @@ class Source(ABC):
 
     @abstractmethod
     def __len__(self) -> int: ...
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        return None
 
     @abstractmethod
     def picture_size(self, id: int) -> tuple[int, int]:
@@ -101,7 +104,6 @@ class PictureFile(Source):
             self._check(split)
             self.paths = list(file.paths)
             self.place = file.paths[0]
-            self.names = file.names
             self.class_names = file.class_names
             self.num_classes = file.num_classes
             self.file_bytes = sum(h.total_bytes for h in file.headers)
@@ -123,6 +125,10 @@ class PictureFile(Source):
 
     def __len__(self) -> int:
         return len(self.file)
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        return self.file.names
 
     def picture_size(self, id: int) -> tuple[int, int]:
         return displayed_size(self.file[id][0], self.exif_orientation)

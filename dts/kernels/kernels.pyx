@@ -27,6 +27,10 @@ cdef extern from "dts/kernels/kernels.h" nogil:
     uint16_t dts_half_from_float(float v)
 
 
+cdef extern from "dts/kernels/pixels.h" nogil:
+    const dts_pixels *dts_pixels_get()
+
+
 cdef extern from "dts/kernels/warp.h" nogil:
     void dts_warp_run(const dts_warp *job)
 
@@ -51,6 +55,10 @@ cdef const dts_mix_kernels *get_mix() noexcept nogil:
 
 cdef void swap_bytes(void *a, void *b, size_t n) noexcept nogil:
     dts_swap_bytes(a, b, n)
+
+
+cdef const dts_pixels *get_pixels() noexcept nogil:
+    return dts_pixels_get()
 
 
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,

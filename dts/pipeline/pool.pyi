@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +17,10 @@ class SplitPipeline:
     def __new__(
         cls,
         reader: Any,
-        chain: Chain,
+        stages: Sequence[tuple[int, Chain, tuple[int, int, int]]],
         config: SplitConfig,
         paths: Sequence[str],
-        names: Sequence[str] | None = None,
+        names: Callable[[], Sequence[str] | None] | None = None,
     ) -> Self: ...
     @property
     def slot_bytes(self) -> int: ...

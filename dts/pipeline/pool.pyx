@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport jpeg_warnings
+from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
 from dts.loaders.loader cimport dts_loader
 from dts.pipeline.mixing cimport mix_finish
 from dts.pipeline.plan cimport dts_plan
@@ -36,7 +36,7 @@ from dts.transforms.mix cimport Mixing, dts_mixing
 
 import numpy as np
 
-from dts.errors import ClosedError, from_status
+from dts.errors import ClosedError, DtsError, from_status
 from dts.pipeline.mixing import mix_records
 
 cdef enum:
@@ -92,6 +92,7 @@ ctypedef struct Worker:
     int64_t skipped
     int64_t replaced
     int64_t warnings
+    int64_t spliced
     int64_t cpu_ns
     dts_scratch scratch
 
@@ -122,6 +123,7 @@ cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out, int64_t view
     cdef const Shared *s = w.shared
     cdef int status = process_sample(&w.scratch, &s.plan, sample, s.epoch, out, view_bytes, error)
     w.warnings += jpeg_warnings(w.scratch.jpeg)
+    w.spliced = jpeg_spliced(w.scratch.jpeg)
     if status != DTS_OK:
         error.volume = sample.volume
         error.block = sample.block
@@ -244,14 +246,15 @@ cdef class SplitPipeline:
     ----------
     reader : dts.loaders reader
         Gives samples; owned from here on, closed with this object.
-    chain : Chain
-        Compiled transforms.
+    stages : sequence of (int, Chain, tuple of int)
+        First epoch, compiled transforms, and (h, w, c) of a finished sample, by rising epoch from
+        0 on.
     config : SplitConfig
         Everything else, checked before.
     paths : sequence of str
         The files of the set, for messages.
-    names : sequence of str, optional
-        Names of the samples by id, for messages.
+    names : callable, optional
+        Gives the names of the samples by id, for messages, or None: called when there is an error.
 
     Raises
     ------
@@ -266,7 +269,8 @@ cdef class SplitPipeline:
     cdef int64_t started
     cdef readonly object reader
     cdef readonly object config
-    cdef Chain chain
+    cdef Chain chain            # of the running epoch
+    cdef tuple stages
     cdef Mixing mixing
     cdef object paths
     cdef object names
@@ -278,13 +282,13 @@ cdef class SplitPipeline:
     cdef int64_t taken
     cdef int64_t finished       # token of the epoch that last ran to its end
 
-    def __cinit__(self, reader, Chain chain, config, paths, names=None):
+    def __cinit__(self, reader, stages, config, paths, names=None):
         cdef Shared *s
         cdef int k
         cdef size_t line = dts_line_up(1)
         self.reader = reader
         self.config = config
-        self.chain = chain
+        self.stages = tuple(stages)
         self.mixing = Mixing(config.batch_ops, config.batch_shares, config.classes)
         self.finished = -1
         self.paths = paths
@@ -325,13 +329,22 @@ cdef class SplitPipeline:
         if config.array_size is not None:
             s.plan.array_height, s.plan.array_width = config.array_size
         s.plan.exif = config.exif_orientation
-        s.plan.height, s.plan.width, s.plan.out_channels = config.sample_shape
-        s.plan.sample_bytes = self.station.sample_bytes
         for k in range(config.channels):
             s.plan.norm.scale[k] = config.scale[k]
             s.plan.norm.bias[k] = config.bias[k]
-        s.plan.n_ops = chain.n
-        s.plan.ops = chain.ops
+        self._enter_stage(0)
+
+    cdef _enter_stage(self, epoch):
+        """Take the chain and shape of an epoch. No worker may be inside."""
+        cdef dts_plan *p = &self.shared.plan
+        for first, chain, shape in self.stages:
+            if first <= epoch:
+                self.chain, found = chain, shape
+        self.station.set_shape(found)
+        p.height, p.width, p.out_channels = found
+        p.sample_bytes = self.station.sample_bytes
+        p.n_ops = self.chain.n
+        p.ops = self.chain.ops
         self._fill_pixels()
 
     cdef _fill_pixels(self):
@@ -421,6 +434,7 @@ cdef class SplitPipeline:
         self._check()
         self.end()
         self._start_threads()
+        self._enter_stage(epoch)
         n = self.reader.begin_epoch(epoch)
         self.n_batches = self.n_batches_of(n)
         self.taken = 0
@@ -493,7 +507,13 @@ cdef class SplitPipeline:
         return (*t.arrays(slot, rows), mixes, index)
 
     cdef object exception(self, const dts_error *e):
-        named = self.names is not None and e.id >= 0
+        name = None
+        if self.names is not None and e.id >= 0:
+            try:
+                names = self.names()
+                name = None if names is None else names[e.id]
+            except DtsError:
+                pass  # damaged names, or closed: the place is enough
         error = from_status(
             e.status,
             (<const char *> e.reason).decode("utf-8", "replace"),
@@ -502,7 +522,7 @@ cdef class SplitPipeline:
             block=e.block,
             sample=e.sample,
             id=e.id,
-            name=self.names[e.id] if named else None,
+            name=name,
         )
         error.__cause__ = self.chain.cause(e.reserved)
         return error
@@ -565,11 +585,28 @@ cdef class SplitPipeline:
         """In a forked child: the threads are not there, touch nothing."""
         self.closed = True
 
+    def _layout(self):
+        """For tests: (first byte, byte after the last) in memory of all that one writer, or all
+        workers, write while an epoch runs, and of what all only read."""
+        cdef Shared *s = self.shared
+        cdef Worker *w
+        spans = {
+            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
+            "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
+            "pool's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.logged),
+            **self.station._layout(),
+        }
+        for k in range(s.workers):
+            w = self._worker(k)
+            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(Worker))
+        return spans
+
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
         cdef Worker *w
         cdef int64_t k
-        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
+        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0,
+                 "decode_spliced": 0}
         cpu, scratch, bound = 0, 0, 0
         for k in range(self.shared.workers):  # counts stay when the threads are gone
             w = self._worker(k)
@@ -577,6 +614,7 @@ cdef class SplitPipeline:
             total["skipped"] += w.skipped
             total["replaced"] += w.replaced
             total["decode_warnings"] += w.warnings
+            total["decode_spliced"] += w.spliced
             cpu += w.cpu_ns
             bound += w.bound
             scratch += scratch_bytes(&w.scratch)

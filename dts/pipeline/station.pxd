@@ -75,7 +75,8 @@ cdef class TransferStation:
     cdef readonly int64_t batch_size        # samples of a batch
     cdef readonly int64_t views             # rows of each sample
     cdef readonly int64_t classes           # of soft labels; 0: there are none
-    cdef readonly int64_t sample_bytes
+    cdef readonly int64_t sample_bytes      # of the running epoch
+    cdef int64_t slot_sample_bytes          # that slots have room for
     cdef readonly int64_t base_slots
     cdef readonly int64_t extra_slots       # allocated beyond the plan, in all
     cdef readonly object max_held

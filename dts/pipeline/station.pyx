@@ -19,6 +19,8 @@ from dts.threads cimport (
     dts_load_acq, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
 )
 
+import math
+
 import numpy as np
 
 from dts.errors import DtsError
@@ -136,7 +138,7 @@ cdef class TransferStation:
     batch_size : int
         Samples of a batch.
     sample_shape : tuple of int
-        (h, w, c) of one row.
+        (h, w, c) of one row, the largest that there will be.
     dtype, label_dtype : dtype
         Of images and labels.
     prefetch : int
@@ -155,10 +157,10 @@ cdef class TransferStation:
         self.batch_size = batch_size
         self.views = views
         self.classes = classes
-        self.sample_shape = sample_shape
         self.dtype = np.dtype(dtype)
         self.label_dtype = np.dtype(label_dtype)
-        self.sample_bytes = int(np.prod(sample_shape, dtype=np.int64)) * self.dtype.itemsize
+        self.set_shape(sample_shape)
+        self.slot_sample_bytes = self.sample_bytes
         self.max_held = max_held
         # Those ready or being filled, and two for the user: in `for batch in ...` the old one is
         # still held when the new one comes.
@@ -182,9 +184,15 @@ cdef class TransferStation:
     @property
     def slot_bytes(self):
         """Memory of one slot, in bytes."""
-        row = self.sample_bytes + self.label_dtype.itemsize + 8 + 4 * self.classes
+        row = self.slot_sample_bytes + self.label_dtype.itemsize + 8 + 4 * self.classes
         sample = self.views * row + (9 if self.classes else 1)
         return self.batch_size * sample + 7 * ALIGNMENT
+
+    def set_shape(self, tuple sample_shape):
+        """Give the rows of the next epochs another shape, no larger than the first. No worker may
+        be inside."""
+        self.sample_shape = sample_shape
+        self.sample_bytes = math.prod(sample_shape) * self.dtype.itemsize
 
     def begin(self, int64_t n_samples, int64_t n_batches):
         """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches."""
@@ -214,8 +222,8 @@ cdef class TransferStation:
         if len(keep) < len(self.slots):
             self.slots = keep
         if found is None:
-            found = Slot(self.batch_size, self.sample_bytes, self.label_dtype.itemsize, self.views,
-                         self.classes)
+            found = Slot(self.batch_size, self.slot_sample_bytes, self.label_dtype.itemsize,
+                         self.views, self.classes)
             if len(self.slots) >= self.base_slots:
                 self.extra_slots += 1
             self.slots.append(found)
@@ -308,6 +316,20 @@ cdef class TransferStation:
             dts_store_rel(&slot.c.state, SLOT_FREE)
         self.open_slots = []
         self.token += 1
+
+    def _layout(self):
+        """As SplitPipeline._layout."""
+        cdef dts_station *s = &self.c
+        cdef dts_batch *b
+        spans = {
+            "ring": (<uintptr_t> &s.opened, <uintptr_t> &s.pad),
+            "station's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.pad_end),
+        }
+        for k in range(s.depth):
+            b = &s.ring[k]
+            spans[f"rows done {k}"] = (<uintptr_t> &b.done, <uintptr_t> &b.pad)
+            spans[f"batch {k}"] = (<uintptr_t> &b.expected, <uintptr_t> &b.pad_end)
+        return spans
 
     def counters(self):
         """Return waits, wake-ups and extra slots so far."""
