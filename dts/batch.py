@@ -81,10 +81,10 @@ class Draws:
     crop : Box or None
         The box of the first crop of the chain, in pixels of that crop's input (the packed picture
         where the crop comes first).
-    flip : bool
-        Whether the result is mirrored.
+    flip, vflip : bool
+        Whether the result is mirrored left to right, and top to bottom.
     erase : Box or None
-        The erased box, in pixels of the result, as it looks after the flip.
+        The erased box, in pixels of the result, as it looks after the flips.
     steps : tuple of dict
         For every transform: ``transform``, ``kind``, ``applied``, ``box`` (a Box), ``input_size``
         and ``output_size`` (height, width).
@@ -96,6 +96,7 @@ class Draws:
     image_size: tuple[int, int]
     crop: Box | None
     flip: bool
+    vflip: bool
     erase: Box | None
     steps: tuple[dict[str, Any], ...]
 
@@ -110,6 +111,7 @@ class Draws:
         steps = tuple({**s, "box": Box(*s["box"])} for s in steps)
         crops = [s["box"] for s in steps if type(s["transform"]).__name__.endswith("Crop")]
         flips = [s["applied"] for s in steps if s["kind"] == "flip"]
+        vflips = [s["applied"] for s in steps if s["kind"] == "vflip"]
         erased = [s["box"] for s in steps if s["kind"] == "erase" and s["applied"]]
         return cls(
             id=id,
@@ -118,6 +120,7 @@ class Draws:
             image_size=image_size,
             crop=crops[0] if crops else None,
             flip=sum(flips) % 2 == 1,
+            vflip=sum(vflips) % 2 == 1,
             erase=erased[-1] if erased else None,
             steps=steps,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from dts.config import NormMode
 from dts.errors import ConfigError
 from dts.kernels import norm_constants
-from dts.transforms import CenterCrop, RandomErasing, RandomResizedCrop, Resize, Transform
+from dts.transforms import CenterCrop, Pad, RandomErasing, Resize, Transform
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -88,12 +88,15 @@ def _chain(setup, name, starts):
 def _final_size(name, ops, start):
     size = None if start is None else start[:2]
     for op in ops:
-        size = op.output_size(size)
+        try:
+            size = op.output_size(size)
+        except ValueError as error:
+            raise ConfigError(f"{name}_transforms: {op!r}: {error}") from None
     if size is None:
         raise ConfigError(
             f"{name}_transforms: the pictures of this set differ in size, and "
             f"{'the chain' if ops else 'no chain'} brings them to one: "
-            "add RandomResizedCrop(size), Resize((h, w)) or CenterCrop(size)"
+            "add RandomResizedCrop(size), Resize((h, w)), RandomCrop(size) or CenterCrop(size)"
         )
     if size[0] * size[1] > 1 << 26:
         raise ConfigError(
@@ -133,32 +136,39 @@ def _check_channels(chains, channels):
 def _between(ops, start, channels, max_area):
     """Bytes of whole pictures in between (a worker keeps two at most), and of what they take.
 
-    There is one where another resize follows, where a crop may have to be padded, and before and
-    after an operation on pixels.
+    There is one where another resize follows, where a picture may have to be padded, and before
+    and after an operation on pixels.
     """
     size = None if start is None else start[:2]
+    area = max(max_area, 1) if size is None else size[0] * size[1]
     pictures, temp = [], 0
     steps = [op for op in ops if not op.is_carrier]
     for op, follows in itertools.zip_longest(steps, steps[1:]):
-        before = _area(size, op, max_area)
+        before = area
         if op.is_pixels:
             side = math.isqrt(before - 1) + 1
             temp = max(temp, op.temp_bytes(size or (side, side), channels))
             pictures.append(before * channels)
         size = op.output_size(size)
-        resized = isinstance(follows, (RandomResizedCrop, Resize))
-        if op.is_pixels or resized or isinstance(op, CenterCrop):
-            pictures.append(_area(size, op, max_area) * channels)
+        area = _area(size, op, before)
+        resampled = follows is not None and follows.resamples
+        if op.is_pixels or resampled or op.pads:
+            pictures.append(area * channels)
     return sum(sorted(pictures)[-2:]) + temp
 
 
-def _area(size, op, max_area):
+def _area(size, op, before):
     """Pixels of a picture; where the chain has left its size open, an estimate."""
     if size is not None:
         return size[0] * size[1]
     if isinstance(op, Resize) and isinstance(op.size, int):
         return op.size * op.size * ASPECT
-    return max(max_area, 1)
+    if isinstance(op, Pad):
+        left, top, right, bottom = op.padding
+        longest = math.isqrt(before * ASPECT) + 1  # of a picture that is ASPECT times as long
+        sides = left + right + top + bottom
+        return before + longest * sides + (left + right) * (top + bottom)
+    return before
 
 
 def _check_erase(setup, chains, channels):

@@ -64,6 +64,9 @@ class SplitConfig:
         "raise", "skip" or "replace".
     drop_last : bool
         Leave out a last batch that is not full.
+    worker_masks : tuple of bytes
+        CPUs of each preprocessing thread, bit i % 8 of byte i / 8 for CPU i, all of one length;
+        empty: the system places them.
     max_held : int or None
         Most batches that the user may hold at once.
     """
@@ -84,6 +87,7 @@ class SplitConfig:
     workers: int
     on_error: str
     drop_last: bool
+    worker_masks: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dts.chains import OutputPlan, plan_output
 from dts.config import LoadMode, SplitConfig, SplitPlan
 from dts.errors import ConfigError
 from dts.loaders import check_fits, choose_mode, default_threads
+from dts.loaders.topology import Binding, allowed_cpus, cpu_masks, plan_binding, read_topology
 from dts.pipeline import SplitPipeline
 from dts.sources import Source, open_sources
 from dts.transforms import Chain
@@ -46,9 +47,11 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
         output = plan_output(setup, sources)
         mode = _mode(setup, sources)
         workers, loaders = _threads(setup)
+        binding = _binding(setup, workers, loaders)
+        masks = () if binding is None else cpu_masks(binding.workers)
         for name, source in sources.items():
             source.exif_orientation = setup._exif_orientation
-            config = _config(setup, name, source, output, workers)
+            config = _config(setup, name, source, output, workers, masks)
             bad = source.damaged() if setup._verify else None
             order, window = _order(setup, name, source)
             chain = _compiled(name, output.chains[name])
@@ -62,6 +65,8 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
                 seed=config.seed,
                 bad=bad,
             )
+            if binding is not None:
+                reader.bind_io(cpu_masks(binding.loaders))
             splits[name] = _split(name, source, chain, output.between[name], config, mode, reader)
     except BaseException:
         for split in splits.values():
@@ -73,7 +78,12 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
 
 
 def _config(
-    setup: "Setup", name: str, source: Source, output: OutputPlan, workers: int
+    setup: "Setup",
+    name: str,
+    source: Source,
+    output: OutputPlan,
+    workers: int,
+    masks: tuple[bytes, ...],
 ) -> SplitConfig:
     assert setup._seed is not None  # commit() drew one
     assert setup._batch_size is not None
@@ -96,6 +106,7 @@ def _config(
         workers=workers,
         on_error=setup._on_error,
         drop_last=drop_last,
+        worker_masks=masks,
     )
 
 
@@ -146,6 +157,20 @@ def _threads(setup: "Setup") -> tuple[int, int]:
     loaders = setup._load_workers or max(1, min(4, cpus // 4))
     _log.info("%d preprocessing and %d IO threads (%s)", workers, loaders, why)
     return workers, loaders
+
+
+def _binding(setup: "Setup", workers: int, loaders: int) -> Binding | None:
+    """Which CPUs the threads are bound to; None: the system places them."""
+    if not setup._cpu_binding:
+        return None
+    cpus = read_topology(allowed_cpus())
+    if not cpus:
+        _log.warning("cpu_binding: this system has no calls for it; threads are not bound")
+        return None
+    binding = plan_binding(cpus, workers, loaders)
+    nodes, cores = len({c.node for c in cpus}), sum(c.sibling == 0 for c in cpus)
+    _log.info("threads bound to %d CPUs (%d cores, %d nodes)", len(cpus), cores, nodes)
+    return binding
 
 
 def _mode(setup: "Setup", sources: dict[str, Source]) -> str:

@@ -90,7 +90,7 @@ static void keep_inside(dts_filter *f) {
     }
 }
 
-static void lay_out_for_rgb(dts_filter *f) {
+static void lay_out_for_quads(dts_filter *f) {
     static const uint8_t pairs[16] = {0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, 0, 0, 0, 0}; /* r r g g b b of two pixels */
     const int out = f->out, half = f->taps / 2;
     const int16_t *weight = f->weight;
@@ -110,8 +110,7 @@ static void lay_out_for_rgb(dts_filter *f) {
             for (int k = 0; k < half; ++k) {
                 int32_t pair = 0, *to = lane + 16 * k + 4 * j;
                 if (!past) memcpy(&pair, weight + 2 * k, sizeof pair);
-                to[0] = to[1] = to[2] = pair;
-                to[3] = 0;
+                to[0] = to[1] = to[2] = to[3] = pair;
             }
             weight += past ? 0 : f->taps;
         }
@@ -157,7 +156,7 @@ int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1
     memcpy(f->key, key, sizeof key);
     f->out = out;
     keep_inside(f);
-    lay_out_for_rgb(f);
+    lay_out_for_quads(f);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-from libc.stddef cimport size_t
+from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 
@@ -16,14 +16,22 @@ cdef extern from "dts/kernels/kernels.h" nogil:
         int32_t *count
         int16_t *weight
 
+    ctypedef struct dts_shape:
+        size_t width
+        size_t height
+        ptrdiff_t in_stride
+        ptrdiff_t out_stride
+        int c
+        int oc
+        int flip
+
     ctypedef struct dts_kernels:
         const char *isa
-        void (*normalize_f32)(float *out, const uint8_t *src, size_t n, int c, int oc,
-                              const dts_norm *norm, int flip) noexcept nogil
-        void (*normalize_f16)(uint16_t *out, const uint8_t *src, size_t n, int c, int oc,
-                              const dts_norm *norm, int flip) noexcept nogil
-        void (*copy_u8)(uint8_t *out, const uint8_t *src, size_t n, int c, int oc,
-                        int flip) noexcept nogil
+        void (*normalize_f32)(float *out, const uint8_t *src, const dts_shape *shape,
+                              const dts_norm *norm) noexcept nogil
+        void (*normalize_f16)(uint16_t *out, const uint8_t *src, const dts_shape *shape,
+                              const dts_norm *norm) noexcept nogil
+        void (*copy_u8)(uint8_t *out, const uint8_t *src, const dts_shape *shape) noexcept nogil
         void (*resize_v)(int16_t *out, const uint8_t *const *rows, const int16_t *weight,
                          int taps, size_t n) noexcept nogil
         void (*resize_h_f32)(float *out, const int16_t *src, int origin, const dts_filter *f,

@@ -9,13 +9,13 @@ from dts.storage.reader cimport block_feed
 cdef enum:
     MUST_WAIT = -1          # of take(): call prepare(), then ask again
 
-# One worker: a cache line of its own.
+# One worker: cache lines of its own.
 ctypedef struct worker_state:
     int64_t low             # positions [low, high) can be served without a look at the windows
     int64_t high
     int64_t window          # the window it is in; under feed.lock
     int64_t next            # its next position when samples are dealt out in turn
-    int64_t unused[4]
+    int64_t unused[12]
 
 ctypedef struct reader_core:
     block_feed *feed

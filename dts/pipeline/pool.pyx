@@ -1,8 +1,8 @@
 """SplitPipeline: the threads of one split, from loader to batch slots.
 
-Worker w takes positions w, w + M, w + 2M, ... of the epoch. Position q belongs to row q mod B of
-batch q div B, so what a batch holds does not depend on M. Threads live as long as the object and
-sleep between epochs.
+Whoever is free takes the next positions of the epoch from one counter, the ticket. Position q
+belongs to row q mod B of batch q div B, so what a batch holds depends neither on how many workers
+there are nor on who took it. Threads live as long as the object and sleep between epochs.
 """
 
 cimport cython
@@ -17,16 +17,17 @@ from dts.pipeline.render cimport (
     scratch_init,
 )
 from dts.pipeline.station cimport (
-    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_enter,
-    station_leave,
+    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_close,
+    station_enter, station_leave,
 )
 from dts.pipeline.worker cimport dts_plan, process_sample
 from dts.sample cimport dts_sample
 from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
 from dts.threads cimport (
-    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_mutex, dts_mutex_init,
-    dts_mutex_lock, dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread,
-    dts_thread_cpu_ns, dts_thread_create, dts_thread_join,
+    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_fetch_add, dts_line_start,
+    dts_line_up, dts_mutex, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_process_id,
+    dts_store_rel, dts_thread, dts_thread_bind, dts_thread_cpu_ns, dts_thread_create,
+    dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
 
@@ -39,6 +40,7 @@ cdef enum:
     ON_ERROR_SKIP = 1
     ON_ERROR_REPLACE = 2
     LOG = 32                # errors kept in full
+    ARRAY_CLAIM = 8         # positions a ticket is good for where a sample takes microseconds
 
 _POLICIES = {"raise": ON_ERROR_RAISE, "skip": ON_ERROR_SKIP, "replace": ON_ERROR_REPLACE}
 _FORMATS = {"uint8": FORMAT_UINT8, "float16": FORMAT_FLOAT16, "float32": FORMAT_FLOAT32}
@@ -48,19 +50,26 @@ ctypedef struct Shared:
     dts_loader loader
     dts_plan plan
     dts_station *station
+    int64_t workers
+    int64_t mask_bytes
+    int64_t positions       # samples of this epoch
+    int64_t claim           # positions for a ticket
+    int64_t batch_size
+    int64_t process         # that the threads belong to
+    uint32_t epoch
+    int on_error
+    int wide_labels         # int64 labels
+    # All above stays as it is while an epoch runs; all workers write the next one; the rest is
+    # written under the lock.
+    int64_t pad_ticket[16]
+    int64_t ticket          # the first position that nobody has taken
+    int64_t pad_lock[16]
     dts_mutex lock
     dts_cond start
     dts_cond idle
     int64_t generation      # epochs started; under the lock
     int64_t active          # workers inside the epoch
     int64_t stop
-    int64_t workers
-    int64_t positions       # samples of this epoch
-    int64_t batch_size
-    int64_t process         # that the threads belong to
-    uint32_t epoch
-    int on_error
-    int wide_labels         # int64 labels
     int64_t logged
     dts_error log[LOG]
 
@@ -69,13 +78,17 @@ ctypedef struct Worker:
     Shared *shared
     int64_t index
     dts_thread thread
+    const uint8_t *mask     # CPUs to run on; NULL: all
+    int64_t bound           # it does
+    dts_batch *batch        # that this worker is in
+    int64_t number          # of that batch; -1: in none
+    int64_t rows            # finished in it and not told yet
     int64_t samples
     int64_t skipped
     int64_t replaced
     int64_t warnings
     int64_t cpu_ns
     dts_scratch scratch
-    int64_t pad[8]
 
 
 cdef void put_label(const Shared *s, dts_batch *b, int64_t row,
@@ -108,6 +121,13 @@ cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out,
     return status
 
 
+cdef void tell(Worker *w) noexcept nogil:
+    if w.rows:
+        station_leave(w.shared.station, w.batch, w.rows)
+        w.rows = 0
+    w.number = -1  # the batch may be full now, and its place in the ring another's
+
+
 cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     cdef Shared *s = w.shared
     cdef dts_sample sample
@@ -124,9 +144,13 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
     if status == DTS_CLOSED:
         return DTS_CLOSED
-    b = station_enter(s.station, position // s.batch_size)
-    if b == NULL:
-        return DTS_CLOSED
+    if position // s.batch_size != w.number:
+        tell(w)
+        w.batch = station_enter(s.station, position // s.batch_size)
+        if w.batch == NULL:
+            return DTS_CLOSED
+        w.number = position // s.batch_size
+    b = w.batch
     out = b.slot.images + row * s.plan.sample_bytes
     if status == DTS_OK:
         status = attempt(w, &sample, out, &error)
@@ -155,14 +179,32 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
         if s.on_error == ON_ERROR_SKIP:
             w.skipped += 1
         station_bad(s.station, b, row, &error)
-    station_leave(s.station, b)
+    w.rows += 1
     return DTS_OK
+
+
+cdef void one_epoch(Worker *w) noexcept nogil:
+    cdef Shared *s = w.shared
+    cdef int64_t position, last
+    w.rows = 0
+    w.number = -1
+    while True:
+        position = dts_fetch_add(&s.ticket, s.claim)
+        if position >= s.positions:
+            return
+        last = min(position + s.claim, s.positions)
+        while position < last:
+            if one_sample(w, position) != DTS_OK:
+                return  # the epoch ended, nobody counts these rows
+            position += 1
+        tell(w)
 
 
 cdef void worker_main(void *arg) noexcept nogil:
     cdef Worker *w = <Worker *> arg
     cdef Shared *s = w.shared
-    cdef int64_t seen = 0, position
+    cdef int64_t seen = 0
+    w.bound = w.mask != NULL and dts_thread_bind(w.mask, s.mask_bytes) == 0
     while True:
         dts_mutex_lock(&s.lock)
         while s.generation == seen and not s.stop:
@@ -171,9 +213,7 @@ cdef void worker_main(void *arg) noexcept nogil:
         dts_mutex_unlock(&s.lock)
         if s.stop:
             return
-        position = w.index
-        while position < s.positions and one_sample(w, position) == DTS_OK:
-            position += s.workers
+        one_epoch(w)
         s.loader.finish(s.loader.self, <int> w.index)
         w.cpu_ns = dts_thread_cpu_ns()
         dts_mutex_lock(&s.lock)
@@ -207,13 +247,16 @@ cdef class SplitPipeline:
     """
 
     cdef Shared *shared
-    cdef Worker *workers
+    cdef char *workers          # one after the other, each at the start of a cache line
+    cdef void *shared_memory
+    cdef void *worker_memory
     cdef int64_t started
     cdef readonly object reader
     cdef readonly object config
     cdef Chain chain
     cdef object paths
     cdef object names
+    cdef bytes masks            # CPUs of the workers, one after the other
     cdef TransferStation station
     cdef readonly bint closed
     cdef readonly bint running
@@ -224,6 +267,7 @@ cdef class SplitPipeline:
     def __cinit__(self, reader, Chain chain, config, paths, names=None):
         cdef Shared *s
         cdef int k
+        cdef size_t line = dts_line_up(1)
         self.reader = reader
         self.config = config
         self.chain = chain
@@ -234,14 +278,22 @@ cdef class SplitPipeline:
             config.batch_size, config.sample_shape, config.dtype, config.label_dtype,
             config.prefetch, config.max_held,
         )
-        s = self.shared = <Shared *> calloc(1, sizeof(Shared))
-        self.workers = <Worker *> calloc(config.workers, sizeof(Worker))
-        if s == NULL or self.workers == NULL:
+        self.shared_memory = calloc(1, sizeof(Shared) + line)
+        self.worker_memory = calloc(config.workers + 1, dts_line_up(sizeof(Worker)))
+        if self.shared_memory == NULL or self.worker_memory == NULL:
             raise MemoryError("no memory for the preprocessing threads")
+        s = self.shared = <Shared *> dts_line_start(self.shared_memory)
+        self.workers = <char *> dts_line_start(self.worker_memory)
         s.loader = (<dts_loader *> <uintptr_t> reader.address)[0]
         s.station = &self.station.c
         s.workers = config.workers
         s.batch_size = config.batch_size
+        if config.worker_masks:
+            self.masks = b"".join(config.worker_masks)
+            s.mask_bytes = len(config.worker_masks[0])
+        s.claim = 1
+        if config.array_size is not None:
+            s.claim = max(1, min(<int64_t> ARRAY_CLAIM, s.batch_size // s.workers))
         s.on_error = _POLICIES[config.on_error]
         s.wide_labels = self.station.label_dtype.itemsize == 8
         s.process = dts_process_id()
@@ -282,14 +334,16 @@ cdef class SplitPipeline:
 
     def __dealloc__(self):
         if self.shared == NULL:
+            free(self.shared_memory)
+            free(self.worker_memory)
             return
         if self.shared.process == dts_process_id():
             if self.running:
-                self._leave_epoch()
+                station_close(self.shared.station)
                 self.reader.end_epoch()
             self._stop_threads()
-            free(self.workers)
-            free(self.shared)
+            free(self.worker_memory)
+            free(self.shared_memory)
         # In a forked child the threads are gone and their locks may be held for ever: leave them.
 
     cdef void _stop_threads(self):
@@ -300,20 +354,14 @@ cdef class SplitPipeline:
             s.stop = 1
             dts_cond_broadcast(&s.start)
             dts_mutex_unlock(&s.lock)
-            self._leave_epoch()
+            station_close(s.station)
             for k in range(self.started):
-                dts_thread_join(self.workers[k].thread)
-                scratch_free(&self.workers[k].scratch)
+                dts_thread_join(self._worker(k).thread)
+                scratch_free(&self._worker(k).scratch)
         self.started = 0
 
-    cdef void _leave_epoch(self) noexcept nogil:
-        """Wake everybody who waits for a batch."""
-        cdef dts_station *t = self.shared.station
-        dts_mutex_lock(&t.lock)
-        dts_store_rel(&t.closing, 1)
-        dts_cond_broadcast(&t.batch_opened)
-        dts_cond_broadcast(&t.batch_ready)
-        dts_mutex_unlock(&t.lock)
+    cdef Worker *_worker(self, int64_t k) noexcept nogil:
+        return <Worker *> (self.workers + k * <int64_t> dts_line_up(sizeof(Worker)))
 
     cdef int _check(self) except -1:
         if self.shared.process != dts_process_id():
@@ -324,14 +372,17 @@ cdef class SplitPipeline:
 
     cdef int _start_threads(self) except -1:
         cdef Worker *w
-        while self.started < self.shared.workers:
-            w = &self.workers[self.started]
-            w.shared = self.shared
+        cdef Shared *s = self.shared
+        while self.started < s.workers:
+            w = self._worker(self.started)
+            w.shared = s
             w.index = self.started
+            if self.masks is not None:
+                w.mask = <const uint8_t *> <const char *> self.masks + w.index * s.mask_bytes
             if scratch_init(&w.scratch) != DTS_OK:
                 scratch_free(&w.scratch)
                 raise MemoryError("no memory for a preprocessing thread")
-            name = f"dts-{'val' if self.shared.plan.split else 'train'}-{w.index}".encode()
+            name = f"dts-{'val' if s.plan.split else 'train'}-{w.index}".encode()
             if dts_thread_create(&w.thread, worker_main, w, name) != 0:
                 scratch_free(&w.scratch)
                 raise OSError(f"preprocessing thread {w.index} could not be started")
@@ -357,6 +408,7 @@ cdef class SplitPipeline:
         self.taken = 0
         s.positions = min(n, self.n_batches * self.config.batch_size)
         s.epoch = <uint32_t> (epoch & 0xFFFFFFFF)
+        s.ticket = 0
         s.active = s.workers
         self.station.begin(s.positions, self.n_batches)
         self.running = True
@@ -448,7 +500,7 @@ cdef class SplitPipeline:
         self.running = False
         try:
             if self.taken < self.n_batches:
-                self._leave_epoch()
+                station_close(self.shared.station)
                 self.reader.end_epoch()
         finally:  # Ctrl-C may come in between, and the next epoch needs idle workers
             self._wait_idle()
@@ -478,7 +530,7 @@ cdef class SplitPipeline:
     def interrupt(self):
         """End the running epoch without waiting: whoever waits for a batch gets ClosedError."""
         if self.running and self.shared.process == dts_process_id():
-            self._leave_epoch()
+            station_close(self.shared.station)
 
     @property
     def slot_bytes(self):
@@ -494,20 +546,22 @@ cdef class SplitPipeline:
         cdef Worker *w
         cdef int64_t k
         total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
-        cpu, scratch = 0, 0
+        cpu, scratch, bound = 0, 0, 0
         for k in range(self.shared.workers):  # counts stay when the threads are gone
-            w = &self.workers[k]
+            w = self._worker(k)
             total["samples"] += w.samples
             total["skipped"] += w.skipped
             total["replaced"] += w.replaced
             total["decode_warnings"] += w.warnings
             cpu += w.cpu_ns
+            bound += w.bound
             scratch += scratch_bytes(&w.scratch)
         logged = min(self.shared.logged, <int64_t> LOG)
         return {
             **total,
             "errors": [str(self.exception(&self.shared.log[k])) for k in range(logged)],
             "worker_cpu_seconds": cpu * 1e-9,
+            "workers_bound": bound,
             "scratch_bytes": scratch,
             **self.station.counters(),
             **self.reader.stats(),

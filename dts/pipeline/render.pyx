@@ -5,20 +5,26 @@ in the nearest cache when they are filtered, and no picture is ever held whole u
 it in between.
 """
 
+from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from dts.decode.jpeg cimport (
     jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop, stored_box, upright_rows, upright_size,
 )
-from dts.kernels.kernels cimport dts_filter, dts_kernels, filter_free, filter_make, get_kernels
+from dts.kernels.kernels cimport (
+    dts_filter, dts_kernels, dts_shape, filter_free, filter_make, get_kernels,
+)
 from dts.status cimport DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE
 from dts.transforms.op cimport dts_view, view_is_plain
 
 cdef enum:
     SLACK = 64              # kernels may read this far past a row
     LINE = 64               # bytes of a cache line
+    # Where rows begin in a line. libjpeg-turbo writes rows that begin at a multiple of 16 or 32
+    # past the caches, to memory; here they are read again at once.
+    ROW_OFFSET = 8
     RING_ROWS = 8           # least rows of the ring
     TURNED_ROWS = 16        # decoded at a time where they are turned
 
@@ -32,7 +38,7 @@ ctypedef struct Feed:
     int next_row            # decoder: first row not yet decoded
     int ring_rows
     int64_t stride          # of the ring
-    int64_t shift           # bytes from a ring row's start to column x
+    int64_t shift           # bytes from where a ring row's place begins to column x
 
 
 cdef void release(void *block) noexcept nogil:
@@ -109,12 +115,18 @@ cdef void *scratch_temp(dts_scratch *s, int64_t bytes) noexcept nogil:
     return s.temp
 
 
+cdef int64_t row_stride(int width, int channels) noexcept nogil:
+    """Bytes from one row of the ring to the next: whole cache lines."""
+    return (ROW_OFFSET + <int64_t> width * channels + SLACK + LINE - 1) & ~<int64_t> (LINE - 1)
+
+
 cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexcept nogil:
     """Decode where [x, x + w) x [y, y + h) of the upright picture lies, and turn it."""
     cdef const dts_source *source = f.source
     cdef int stored_w = source.width, stored_h = source.height, channels = source.channels
     cdef int left = x, top = y, width = w, height = h, row_x = 0, row_w = 0, row = 0, n, k, status
-    cdef int64_t stride, bytes = <int64_t> w * h * channels
+    cdef int64_t stride = 0, bytes = <int64_t> w * h * channels
+    cdef uint8_t *ring = NULL
     upright_size(source.orientation, &stored_w, &stored_h)
     stored_box(source.orientation, stored_w, stored_h, &left, &top, &width, &height)
     if bytes > (<int64_t> 1 << 31):
@@ -124,16 +136,17 @@ cdef int feed_upright(dts_scratch *s, Feed *f, int x, int y, int w, int h) noexc
         status = grow(<void **> &s.rows, &s.rows_bytes, TURNED_ROWS * <int64_t> sizeof(void *))
     if status == DTS_OK:
         status = jpeg_start(s.jpeg, left, top, width, height, channels, &row_x, &row_w)
-    stride = <int64_t> row_w * channels
     if status == DTS_OK:
+        stride = row_stride(row_w, channels)
         status = grow(<void **> &s.ring, &s.ring_bytes, TURNED_ROWS * stride)
+        ring = s.ring + ROW_OFFSET
     while status == DTS_OK and row < height:
         n = min(height - row, <int> TURNED_ROWS)
         for k in range(n):
-            s.rows[k] = s.ring + k * stride
+            s.rows[k] = ring + k * stride
         status = jpeg_rows(s.jpeg, s.rows, n)
         if status == DTS_OK:
-            upright_rows(s.upright, source.orientation, s.ring + (left - row_x) * channels, stride,
+            upright_rows(s.upright, source.orientation, ring + (left - row_x) * channels, stride,
                          row, n, width, height, channels)
         row += n
     f.pixels = s.upright
@@ -163,8 +176,8 @@ cdef int feed_open(dts_scratch *s, Feed *f, const dts_source *source, int x, int
     if status != DTS_OK:
         return status
     f.next_row = y
-    f.stride = (<int64_t> row_w * source.channels + SLACK + 63) & ~<int64_t> 63
-    f.shift = <int64_t> (x - row_x) * source.channels
+    f.stride = row_stride(row_w, source.channels)
+    f.shift = ROW_OFFSET + <int64_t> (x - row_x) * source.channels
     return grow(<void **> &s.ring, &s.ring_bytes, f.stride * ring_rows)
 
 
@@ -179,7 +192,7 @@ cdef int feed_rows(dts_scratch *s, Feed *f, int first, int count) noexcept nogil
     while f.next_row < first + count:
         n = min(first + count - f.next_row, f.ring_rows)
         for k in range(n):
-            target[k] = s.ring + ((f.next_row + k) % f.ring_rows) * f.stride
+            target[k] = s.ring + ROW_OFFSET + ((f.next_row + k) % f.ring_rows) * f.stride
         status = jpeg_rows(s.jpeg, target, n)
         if status != DTS_OK:
             return status
@@ -194,13 +207,21 @@ cdef int format_bytes(int format) noexcept nogil:
 
 
 cdef void put_pixels(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const uint8_t *src,
-                     size_t n, int channels) noexcept nogil:
+                     int64_t stride, int width, int height, int channels) noexcept nogil:
+    cdef dts_shape shape
+    shape.width = <size_t> width
+    shape.height = <size_t> height
+    shape.in_stride = <ptrdiff_t> stride
+    shape.out_stride = <ptrdiff_t> sink.stride
+    shape.c = channels
+    shape.oc = sink.channels
+    shape.flip = sink.flip
     if sink.format == FORMAT_FLOAT16:
-        k.normalize_f16(<uint16_t *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+        k.normalize_f16(<uint16_t *> out, src, &shape, sink.norm)
     elif sink.format == FORMAT_FLOAT32:
-        k.normalize_f32(<float *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+        k.normalize_f32(<float *> out, src, &shape, sink.norm)
     else:
-        k.copy_u8(out, src, n, channels, sink.channels, sink.flip)
+        k.copy_u8(out, src, &shape)
 
 
 cdef void put_line(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const int16_t *line,
@@ -222,17 +243,15 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
     cdef int row, status = feed_open(s, &f, source, x, y, v.win_w, v.win_h, 1)
     if status != DTS_OK:
         return status
-    if (source.pixels != NULL and not sink.flip
-            and source.stride == <int64_t> v.win_w * source.channels
-            and sink.stride == <int64_t> v.win_w * sink.channels * format_bytes(sink.format)):
-        put_pixels(s.kernels, sink, sink.data, source.pixels + y * source.stride,
-                   <size_t> v.win_w * v.win_h, source.channels)
+    if f.pixels != NULL:
+        put_pixels(s.kernels, sink, sink.data, f.pixels, f.pixels_stride, v.win_w, v.win_h,
+                   source.channels)
         return DTS_OK
     for row in range(v.win_h):
         status = feed_rows(s, &f, y + row, 1)
         if status != DTS_OK:
             return status
-        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], v.win_w,
+        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], 0, v.win_w, 1,
                    source.channels)
     return DTS_OK
 
@@ -284,11 +303,23 @@ cdef int render(dts_scratch *s, const dts_source *source, const dts_view *view,
     return status
 
 
+cdef void copy_window(const dts_source *source, const dts_view *v, uint8_t *out,
+                      int64_t stride) noexcept nogil:
+    """Copy what a view shows of a picture in memory, where it is not resampled."""
+    cdef const uint8_t *p = (source.pixels + (v.box_y + v.win_y) * source.stride
+                             + <int64_t> (v.box_x + v.win_x) * source.channels)
+    cdef size_t bytes = <size_t> v.win_w * source.channels
+    cdef int row
+    for row in range(v.win_h):
+        memcpy(out + row * stride, p + row * source.stride, bytes)
+
+
 cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *view, int which,
                      dts_source *out) noexcept nogil:
     cdef dts_view inside = view[0]
     cdef dts_sink sink
     cdef int64_t step = <int64_t> view.win_w * source.channels
+    cdef uint8_t *first
     cdef int status = scratch_picture(s, which, view.win_w, view.win_h, source.channels, out)
     if status != DTS_OK:
         return status
@@ -298,8 +329,14 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
         memset(s.picture[which], 0, <size_t> (step * view.win_h))
-    sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
-                 + <int64_t> (inside.win_x - view.win_x) * source.channels)
+    if inside.win_w <= 0 or inside.win_h <= 0:  # nothing but padding
+        return jpeg_stop(s.jpeg) if source.pixels == NULL else DTS_OK
+    first = (s.picture[which] + (inside.win_y - view.win_y) * step
+             + <int64_t> (inside.win_x - view.win_x) * source.channels)
+    if source.pixels != NULL and view_is_plain(view):
+        copy_window(source, &inside, first, step)
+        return DTS_OK
+    sink.data = first
     sink.stride = step
     sink.format = FORMAT_UINT8
     sink.channels = source.channels

@@ -10,6 +10,7 @@ cdef enum:
     SLOT_FREE = 0
     SLOT_OPEN = 1       # workers fill it
     SLOT_HELD = 2       # the user has arrays of it
+    GATES = 16          # workers wait for a batch at gate number batch mod GATES
 
 
 ctypedef struct dts_slot:
@@ -22,32 +23,39 @@ ctypedef struct dts_slot:
 
 ctypedef struct dts_batch:
     int64_t done        # rows finished; counts up to expected
-    int64_t pad[7]      # the counter has a cache line of its own
+    int64_t pad[16]     # what workers write has cache lines of its own: see dts.threads
     int64_t expected
     int64_t n_bad
     dts_slot *slot
     dts_error error     # of the lowest bad row
-    int64_t pad_end[8]
+    int64_t pad_end[16]
 
 
 ctypedef struct dts_station:
+    # Workers read these for every sample; they change once a batch.
+    int64_t pad_start[16]
     int64_t opened      # batches opened so far in this epoch
-    int64_t pad[7]
     int64_t closing     # the epoch ends early: everybody out
-    int64_t pad2[7]
-    dts_mutex lock
-    dts_cond batch_opened
-    dts_cond batch_ready
     dts_batch *ring
     int64_t depth
-    int64_t worker_waits    # times a worker slept for a batch to open; under the lock
-    int64_t reader_waits    # times the user's side slept for a batch
+    int64_t pad[16]
+    dts_mutex lock
+    dts_cond gates[GATES]   # a batch opened, or the epoch ends
+    dts_cond batch_ready
+    # Times somebody went to sleep, and times he woke; under the lock.
+    int64_t slot_waits      # a worker, for a batch to open
+    int64_t slot_wakes
+    int64_t reader_waits    # the user's side, for a batch to be full
+    int64_t reader_wakes
+    int64_t pad_end[16]
 
 
 # Workers. The batch, or NULL when the epoch is over: waits until the batch is open.
 cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil
-# A row of the batch is finished; the last one wakes the user's side.
-cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil
+# So many rows of the batch are finished; the last one wakes the user's side.
+cdef void station_leave(dts_station *s, dts_batch *b, int64_t rows) noexcept nogil
+# The epoch ends: wake everybody who waits.
+cdef void station_close(dts_station *s) noexcept nogil
 # A row of the batch could not be filled.
 cdef void station_bad(dts_station *s, dts_batch *b, int64_t row, const dts_error *e) noexcept nogil
 

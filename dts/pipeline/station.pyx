@@ -31,21 +31,33 @@ ALIGNMENT = 256
 cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil:
     if dts_load_acq(&s.opened) <= batch:
         dts_mutex_lock(&s.lock)
-        s.worker_waits += 1
-        while dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
-            dts_cond_wait(&s.batch_opened, &s.lock)
+        if dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
+            s.slot_waits += 1
+            while dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
+                dts_cond_wait(&s.gates[batch % GATES], &s.lock)
+                s.slot_wakes += 1
         dts_mutex_unlock(&s.lock)
     if dts_load_acq(&s.closing):
         return NULL
     return &s.ring[batch % s.depth]
 
 
-cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil:
-    cdef int64_t last = b.expected - 1  # after the addition, *b may be another batch
-    if dts_fetch_add(&b.done, 1) == last:
+cdef void station_leave(dts_station *s, dts_batch *b, int64_t rows) noexcept nogil:
+    cdef int64_t last = b.expected - rows  # after the addition, *b may be another batch
+    if dts_fetch_add(&b.done, rows) == last:
         dts_mutex_lock(&s.lock)
         dts_cond_broadcast(&s.batch_ready)
         dts_mutex_unlock(&s.lock)
+
+
+cdef void station_close(dts_station *s) noexcept nogil:
+    cdef int k
+    dts_mutex_lock(&s.lock)
+    dts_store_rel(&s.closing, 1)
+    for k in range(GATES):
+        dts_cond_broadcast(&s.gates[k])
+    dts_cond_broadcast(&s.batch_ready)
+    dts_mutex_unlock(&s.lock)
 
 
 cdef void station_bad(dts_station *s, dts_batch *b, int64_t row,
@@ -119,6 +131,7 @@ cdef class TransferStation:
 
     def __cinit__(self, int64_t batch_size, tuple sample_shape, dtype, label_dtype,
                   int64_t prefetch, max_held):
+        cdef int k
         self.batch_size = batch_size
         self.sample_shape = sample_shape
         self.dtype = np.dtype(dtype)
@@ -132,7 +145,8 @@ cdef class TransferStation:
         self.open_slots = []
         memset(&self.c, 0, sizeof(dts_station))
         dts_mutex_init(&self.c.lock)
-        dts_cond_init(&self.c.batch_opened)
+        for k in range(GATES):
+            dts_cond_init(&self.c.gates[k])
         dts_cond_init(&self.c.batch_ready)
         self.c.depth = prefetch
         self.c.ring = <dts_batch *> calloc(<size_t> prefetch, sizeof(dts_batch))
@@ -197,7 +211,7 @@ cdef class TransferStation:
         b.slot = &slot.c
         dts_error_clear(&b.error)
         dts_store_rel(&self.c.opened, number + 1)
-        dts_cond_broadcast(&self.c.batch_opened)
+        dts_cond_broadcast(&self.c.gates[number % GATES])
         dts_mutex_unlock(&self.c.lock)
         return 0
 
@@ -213,6 +227,7 @@ cdef class TransferStation:
                         self.c.reader_waits += 1
                         slept = True
                     dts_cond_wait_ms(&self.c.batch_ready, &self.c.lock, 100)
+                    self.c.reader_wakes += 1
                 dts_mutex_unlock(&self.c.lock)
             PyErr_CheckSignals()
             if token != self.token or dts_load_acq(&self.c.closing):
@@ -261,10 +276,12 @@ cdef class TransferStation:
         self.token += 1
 
     def counters(self):
-        """Return waits and extra slots so far."""
+        """Return waits, wake-ups and extra slots so far."""
         return {
-            "worker_waits": self.c.worker_waits,
+            "slot_waits": self.c.slot_waits,
+            "slot_wakes": self.c.slot_wakes,
             "consumer_waits": self.c.reader_waits,
+            "consumer_wakes": self.c.reader_wakes,
             "extra_slots": self.extra_slots,
             "slots": len(self.slots),
         }

@@ -17,7 +17,7 @@ from dts.status cimport (
 )
 from dts.transforms.chain cimport chain_draw
 from dts.transforms.op cimport (
-    OP_ERASE, OP_FLIP, OP_PIXELS, dts_draw, dts_image, dts_op, dts_view, view_is_inside,
+    OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view, view_is_inside,
     view_is_whole, view_open,
 )
 
@@ -112,7 +112,7 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     cdef dts_source source
     cdef dts_view view
     cdef dts_sink sink
-    cdef int i, which = 0, status
+    cdef int i, which = 0, turned = 0, status
     cdef dts_draw *draws = s.draws
     error.reason[0] = 0
     source.channels = plan.channels
@@ -140,6 +140,8 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     for i in range(plan.n_ops):
         if plan.ops[i].kind == OP_FLIP:
             sink.flip ^= draws[i].applied
+        elif plan.ops[i].kind == OP_VFLIP:
+            turned ^= draws[i].applied
         elif plan.ops[i].kind != OP_ERASE:
             status = step(s, &plan.ops[i], &draws[i], &source, &view, &which, error)
             if status != DTS_OK:
@@ -160,6 +162,9 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     sink.format = plan.format
     sink.channels = plan.out_channels
     sink.norm = &plan.norm
+    if turned:  # from the last row up
+        sink.data += (plan.height - 1) * sink.stride
+        sink.stride = -sink.stride
     status = render(s, &source, &view, &sink)
     if status != DTS_OK:
         return failed(s, status, error)

@@ -3,14 +3,18 @@
 from dts.transforms.augment import RandAugment, TrivialAugmentWide
 from dts.transforms.blur import GaussianBlur
 from dts.transforms.chain import Chain
-from dts.transforms.crop import CenterCrop, RandomResizedCrop
+from dts.transforms.crop import CenterCrop, FastRandomResizedCrop, RandomResizedCrop
 from dts.transforms.erase import RandomErasing
-from dts.transforms.flip import RandomHorizontalFlip
+from dts.transforms.flip import RandomHorizontalFlip, RandomVerticalFlip
 from dts.transforms.invert import RandomInvert
 from dts.transforms.jitter import ColorJitter
 from dts.transforms.noise import GaussianNoise
+from dts.transforms.nothing import DoNothing
 from dts.transforms.op import Transform
+from dts.transforms.pad import Pad, RandomCrop
 from dts.transforms.resize import Resize
+from dts.transforms.rotate import RandomRotation
+from dts.transforms.scale import RandomScale
 from dts.transforms.tone import (
     RandomAdjustSharpness,
     RandomAutocontrast,
@@ -24,11 +28,15 @@ __all__ = [
     "CenterCrop",
     "Chain",
     "ColorJitter",
+    "DoNothing",
+    "FastRandomResizedCrop",
     "GaussianBlur",
     "GaussianNoise",
+    "Pad",
     "RandAugment",
     "RandomAdjustSharpness",
     "RandomAutocontrast",
+    "RandomCrop",
     "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
@@ -36,7 +44,10 @@ __all__ = [
     "RandomInvert",
     "RandomPosterize",
     "RandomResizedCrop",
+    "RandomRotation",
+    "RandomScale",
     "RandomSolarize",
+    "RandomVerticalFlip",
     "Resize",
     "Transform",
     "TrivialAugmentWide",

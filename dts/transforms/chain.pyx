@@ -6,10 +6,13 @@ from libc.string cimport memset
 
 from dts.rng.philox cimport DTS_KIND_AUGMENT, dts_stream, dts_stream_open
 from dts.transforms.op cimport (
-    MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, OP_PIXELS, Op, dts_draw, dts_op,
+    MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, OP_PIXELS, OP_VFLIP, Op, dts_draw, dts_op, is_carrier,
 )
 
-_KIND_NAMES = {OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_ERASE: "erase", OP_PIXELS: "pixels"}
+_KIND_NAMES = {
+    OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_VFLIP: "vflip", OP_ERASE: "erase",
+    OP_PIXELS: "pixels",
+}
 
 
 cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, int split, int view,
@@ -20,7 +23,7 @@ cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, in
     # Carriers act on the finished picture, so they are drawn when its size is known.
     for turn in range(2):
         for i in range(n):
-            if (ops[i].kind in (OP_FLIP, OP_ERASE)) != (turn == 1):
+            if is_carrier(ops[i].kind) != (turn == 1):
                 continue
             s = dts_stream_open(seed, DTS_KIND_AUGMENT, split, view, ops[i].position, epoch, id)
             out[i].kind = ops[i].kind
@@ -83,9 +86,9 @@ cdef class Chain:
         Returns
         -------
         list of dict
-            ``transform``, ``kind`` ("crop", "flip", "erase" or "pixels"), ``applied``, ``box``
-            (top, left, height, width, in pixels), ``input_size`` and ``output_size`` (height,
-            width), and what else that transform draws, by name.
+            ``transform``, ``kind`` ("crop", "flip", "vflip", "erase" or "pixels"), ``applied``,
+            ``box`` (top, left, height, width, in pixels), ``input_size`` and ``output_size``
+            (height, width), and what else that transform draws, by name.
         """
         cdef dts_draw draws[MAX_OPS]
         cdef int i

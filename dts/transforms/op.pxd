@@ -16,6 +16,7 @@ cdef enum:
     OP_FLIP = 1         # carriers: folded into the last step, wherever they stand
     OP_ERASE = 2
     OP_PIXELS = 3       # makes a new picture; skipped where the draw says "not applied"
+    OP_VFLIP = 4        # a carrier
     MAX_OPS = 64
 
 
@@ -91,6 +92,10 @@ cdef class Op:
     cdef public object keep     # what op.context points into
 
 
+cdef inline bint is_carrier(int kind) noexcept nogil:
+    return kind == OP_FLIP or kind == OP_VFLIP or kind == OP_ERASE
+
+
 cdef inline void view_open(dts_view *v, int w, int h) noexcept nogil:
     v.src_w = v.box_w = v.virtual_w = v.win_w = w
     v.src_h = v.box_h = v.virtual_h = v.win_h = h
@@ -142,3 +147,14 @@ cdef inline int view_resize(dts_view *v, int w, int h, int antialias) noexcept n
     v.win_x = v.win_y = 0
     v.antialias = antialias
     return 1
+
+
+cdef inline int centred(int size, int crop) noexcept nogil:
+    """First pixel of a centred crop: half to even as torchvision; padding floors to the left."""
+    cdef int gap = size - crop, half
+    if gap < 0:
+        return -((-gap) // 2)
+    half = gap // 2
+    if gap & 1 and half & 1:
+        half += 1
+    return half

@@ -21,11 +21,17 @@ class Transform:
         Whether it only hands parameters to FusedNormalization, which comes last.
     is_pixels : bool
         Whether it makes a new picture of one that is held in memory.
+    resamples : bool
+        Whether it resizes: a view that was resized or padded before is rendered first.
+    pads : bool
+        Whether its result may reach over the edges of its input.
     """
 
     is_random = False
     is_carrier = False
     is_pixels = False
+    resamples = False
+    pads = False
 
     def compile(self, position):
         """Make the C form. `position` is the place in the chain: part of the random key."""
@@ -163,6 +169,33 @@ def check_fill(name, value):
             raise ValueError(f"{name} must be a number or one for each channel, not {value!r}")
         return tuple(check_number(f"{name}[{i}]", v, 0.0, 255.0) for i, v in enumerate(value))
     return check_number(name, value, 0.0, 255.0)
+
+
+def check_fill_channels(name, value, channels):
+    """Raise ValueError where a fill has one value for each of three channels, and one is there."""
+    if isinstance(value, tuple) and len(value) not in (1, channels):
+        raise ValueError(f"{name} has {len(value)} values for {channels} channels")
+
+
+def write_fill(Op op, value):
+    """Put a fill into the first three numbers of an operation."""
+    values = value if isinstance(value, tuple) else (value,)
+    cdef int k
+    for k in range(3):
+        op.op.number[k] = values[k % len(values)]
+
+
+def check_padding(name, value):
+    """Return (left, top, right, bottom) of one number, of (left and right, top and bottom), or of
+    all four."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    for v in values:
+        if isinstance(v, bool) or not isinstance(v, Integral) or not 0 <= v <= MAX_SIDE:
+            raise ValueError(f"{name} must be integers in 0..{MAX_SIDE}, not {value!r}")
+    if len(values) not in (1, 2, 4):
+        raise ValueError(f"{name} must have 1, 2 or 4 numbers, not {len(values)}")
+    left, top, right, bottom = (int(values[k % len(values)]) for k in range(4))
+    return left, top, right, bottom
 
 
 def check_interpolation(name, value):

@@ -47,6 +47,8 @@ class Resize(Transform):
         A size outside 1..65,500.
     """
 
+    resamples = True
+
     def __init__(self, size, antialias=True):
         self.size = check_pair_or_side("size", size)
         self.antialias = check_flag("antialias", antialias)
