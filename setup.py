@@ -51,6 +51,7 @@ SHARED = "dts._cyutility"  # one copy of Cython's memoryview code, not one per m
 C_SOURCES = {
     "dts.kernels.kernels": "dts/kernels/*.c",
     "dts.decode.jpeg": "dts/decode/*.c",
+    "dts.format.crc": "dts/format/*.c",
 }
 # Let loops be made vectors of; change no bits.
 UNIX_EXTRA = {"dts.kernels.kernels": ["-fno-math-errno", "-fno-trapping-math"]}

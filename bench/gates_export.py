@@ -6,35 +6,34 @@ import subprocess
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
 
 import numpy as np
 from harness import cpus, gate
 from room import timed
 
-from dts.export import export_folder
+from dts.export import export_folder, run
+from dts.export.flow import processes
 from dts.export.packing import arrange
 from dts.format import DtsFile
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
 
+LONG_SET = 24  # of each photograph: 20 blocks, so that the first and the last of them count little
 
-def packed(folder, target, **options):
-    """Seconds of an export from the moment its source is listed."""
-    begin = 0.0
 
-    def listed(report):
-        nonlocal begin
-        begin = time.perf_counter()
+def packed_once_planned(folder, target):
+    """Seconds of a level 0 export from the end of its plan on."""
+    planned = 0.0
 
-    export_folder(
-        folder,
-        target,
-        split="train",
-        overwrite=True,
-        progress=False,
-        report=listed,
-        **options,
-    )
-    return time.perf_counter() - begin
+    def note(*arguments, **options):
+        nonlocal planned
+        plan = arrange(*arguments, **options)
+        planned = time.perf_counter()
+        return plan
+
+    with mock.patch.object(run, "arrange", note):
+        export_folder(folder, target, split="train", jobs=0, progress=False)
+    return time.perf_counter() - planned
 
 
 def copied(source, target):
@@ -44,44 +43,60 @@ def copied(source, target):
         os.fsync(file.fileno())
 
 
-@gate("level 0", against="cp and fsync of the .dts file", at_least=0.8, cpus=2)
+@gate("level 0, once planned", against="cp and fsync of the same bytes", at_least=0.8, cpus=2)
 def level_0(room):
     """Wall time of packing files that are in the page cache; both end on the disk."""
-    folder = room.fresh("export0")
-    source = room.dts(0)
+    folder, target = room.fresh("level_0"), room.class_folders(LONG_SET)
+    source = folder / "source.dts"
+    export_folder(target, source, split="train", progress=False)
+    ours, copy = folder / "ours.dts", folder / "copy.dts"
     while True:
-        for name in ("ours.dts", "copy.dts"):
-            (folder / name).unlink(missing_ok=True)
+        ours.unlink(missing_ok=True)
+        copy.unlink(missing_ok=True)
         os.sync()
-        figure = packed(room.folder, folder / "ours.dts", level=0, jobs=0)
+        figure = packed_once_planned(target, ours)
         os.sync()
-        yield figure, timed(copied, source, folder / "copy.dts")
+        yield figure, timed(copied, source, copy)
 
 
 @gate("level 1, 2 jobs", against="1 job", at_least=1.9, cpus=2, unit="s", rounds=3, level=1)
 @gate("level 2, 2 jobs", against="1 job", at_least=1.9, cpus=2, unit="s", rounds=3, level=2)
 @gate("level 3, 2 jobs", against="1 job", at_least=1.9, cpus=2, unit="s", rounds=3, level=3)
-def jobs(room, level):
-    """Wall time of encoding, the start of the processes included."""
-    source, target = room.class_folders(4), room.fresh("jobs") / "out.dts"
-    while True:
-        two, one = (packed(source, target, level=level, jobs=jobs) for jobs in (2, 1))
-        yield two, one
+def two_jobs(room, level):
+    """Wall time of encoding in two processes that run already: as in a set of some hours."""
+    folder, target = room.class_folders(4), room.fresh("jobs") / "out.dts"
+    options = {"level": level, "overwrite": True, "progress": False}
+    with processes(2) as pool:
+        export_folder(room.class_folders(1), target, executor=pool, **options)
+        while True:
+            two = timed(lambda: export_folder(folder, target, executor=pool, **options))
+            yield two, timed(lambda: export_folder(folder, target, jobs=1, **options))
 
 
-@gate("verify", against="zlib.crc32, as many threads", at_least=0.95, cpus=2)
-def verify(room):
-    """Wall time of checking a file in the page cache, against checksums of bytes in memory."""
-    blocks = [bytes(BLOCK_BYTES) for _ in range(2 * cpus())]
-    with DtsFile(room.long) as file, ThreadPoolExecutor(cpus()) as pool:
-        count = len(file.block_counts)
+@gate("verify", against="zlib.crc32 of bytes in memory", at_least=1.5, cpus=2, plain="checksum")
+@gate("verify, in reads", against="pread alone, into 256 KiB", at_least=0.5, cpus=2, plain="read")
+def verify(room, plain):
+    """Wall time of checking a file in the page cache, with as many threads for the baseline."""
+    piece = 256 << 10
+    memory = [np.ones(BLOCK_BYTES, np.uint8) for _ in range(2 * cpus())]
 
-        def plain():
-            for _ in pool.map(lambda k: zlib.crc32(blocks[k % len(blocks)]), range(count)):
+    with DtsFile(room.long) as file, ThreadPoolExecutor(cpus()) as pool, open(room.long) as raw:
+        offsets = file.block_offset.tolist()
+
+        def checksum(k):
+            zlib.crc32(memory[k % len(memory)])
+
+        def read(k):
+            buffer = bytearray(piece)
+            for at in range(offsets[k], offsets[k] + BLOCK_BYTES, piece):
+                os.preadv(raw.fileno(), [buffer], at)
+
+        def baseline():
+            for _ in pool.map({"checksum": checksum, "read": read}[plain], range(len(offsets))):
                 pass
 
         while True:
-            yield timed(file.verify), timed(plain)
+            yield timed(file.verify), timed(baseline)
 
 
 @gate("plan level 0, 1.3 million pictures", against="random.shuffle", at_most=4.0, unit="s",

@@ -124,7 +124,7 @@ def _geometry():
             yield Case(
                 "RandomRotation",
                 {"degrees": (angle, angle), "interpolation": mode},
-                ("rotate", {"angle": angle, "interpolation": mode}),
+                ("rotate", {"angle": angle, "interpolation": mode, "fill": 0}),
                 ("rotate", {"angle": angle, "interpolation": mode}) if mode == "nearest" else None,
                 torch_levels=levels, pillow_levels=255,
             )  # fmt: skip

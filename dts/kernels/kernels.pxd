@@ -51,6 +51,7 @@ cdef extern from "dts/kernels/warp.h" nogil:
         int height
         int channels
         int bilinear
+        int blend
         float theta[6]
         float fill[3]
 
@@ -84,9 +85,19 @@ cdef extern from "dts/kernels/pixels.h" nogil:
                       const dts_noise *noise) noexcept nogil
 
 
+cdef extern from "dts/kernels/mix.h" nogil:
+    ctypedef struct dts_mix_kernels:
+        const char *isa
+        void (*f32)(float *a, float *b, size_t n, float lam) noexcept nogil
+        void (*f16)(uint16_t *a, uint16_t *b, size_t n, float lam) noexcept nogil
+        void (*u8)(uint8_t *a, uint8_t *b, size_t n, float lam) noexcept nogil
+
+
 # The C functions live in the module dts.kernels.kernels; other modules reach them through these,
 # so that one table and one choice serve all.
 cdef const dts_kernels *get_kernels() noexcept nogil
+cdef const dts_mix_kernels *get_mix() noexcept nogil
+cdef void swap_bytes(void *a, void *b, size_t n) noexcept nogil
 cdef const dts_pixels *get_pixels() noexcept nogil
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
                      int virtual_out, int out0, int out, int antialias) noexcept nogil

@@ -13,6 +13,10 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 
+cdef extern from "dts/kernels/mix.h" nogil:
+    const dts_mix_kernels *dts_mix_get()
+    void dts_swap_bytes(void *a, void *b, size_t n)
+
 cdef extern from "dts/kernels/kernels.h" nogil:
     const dts_kernels *dts_kernels_get()
     int dts_kernels_select(const char *isa)
@@ -43,6 +47,14 @@ cdef enum Kind:
 
 cdef const dts_kernels *get_kernels() noexcept nogil:
     return dts_kernels_get()
+
+
+cdef const dts_mix_kernels *get_mix() noexcept nogil:
+    return dts_mix_get()
+
+
+cdef void swap_bytes(void *a, void *b, size_t n) noexcept nogil:
+    dts_swap_bytes(a, b, n)
 
 
 cdef const dts_pixels *get_pixels() noexcept nogil:

@@ -12,4 +12,8 @@ def apply_transforms(
     epoch: int = 0,
     id: int = 0,
     split: str = "train",
+    view: int = 0,
 ) -> np.ndarray: ...
+def transforms_time(
+    image: np.ndarray, transforms: Transform | Sequence[Transform], pictures: int
+) -> float: ...

@@ -2,12 +2,15 @@
 
 from dts.transforms.augment import RandAugment, TrivialAugmentWide
 from dts.transforms.blur import GaussianBlur
+from dts.transforms.cfunction import CFunction
 from dts.transforms.chain import Chain
 from dts.transforms.crop import CenterCrop, FastRandomResizedCrop, RandomResizedCrop
 from dts.transforms.erase import RandomErasing
 from dts.transforms.flip import RandomHorizontalFlip, RandomVerticalFlip
+from dts.transforms.function import Lambda
 from dts.transforms.invert import RandomInvert
 from dts.transforms.jitter import ColorJitter
+from dts.transforms.mix import BatchTransform, CutMix, Mixing, MixUp
 from dts.transforms.noise import GaussianNoise
 from dts.transforms.nothing import DoNothing
 from dts.transforms.op import Transform
@@ -25,13 +28,19 @@ from dts.transforms.tone import (
 )
 
 __all__ = [
+    "BatchTransform",
+    "CFunction",
     "CenterCrop",
     "Chain",
     "ColorJitter",
+    "CutMix",
     "DoNothing",
     "FastRandomResizedCrop",
     "GaussianBlur",
     "GaussianNoise",
+    "Lambda",
+    "MixUp",
+    "Mixing",
     "Pad",
     "RandAugment",
     "RandomAdjustSharpness",
