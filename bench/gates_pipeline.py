@@ -3,6 +3,7 @@
 import contextlib
 
 from harness import gate
+from roi_layout import compared
 from room import EVALUATION, IMAGENET, cpu_timed, endless, timed
 
 from dts import measure
@@ -12,14 +13,23 @@ DECODE = "simplejpeg, whole picture"
 
 @gate("level 0, FP16", against=DECODE, at_most=0.82, aim=0.78, level=0)
 @gate("level 3, FP16", against=DECODE, at_most=0.90, aim=0.84, level=3)
+@gate("level 3, ROI layout, FP16", against=DECODE, at_most=0.78, aim=0.72, level=3, roi=True)
+@gate("level 1, ROI layout, FP16", against=DECODE, at_most=0.78, level=1, roi=True)
 @gate("evaluation, level 0, FP16", against=DECODE, at_most=1.0, level=0, chain=EVALUATION)
 @gate("evaluation, level 3, FP16", against=DECODE, at_most=1.0, level=3, chain=EVALUATION)
-def pipeline(room, level, chain=IMAGENET):
+def pipeline(room, level, chain=IMAGENET, roi=False):
     """CPU time a picture with one preprocessing thread, against decoding what was delivered."""
-    path = room.dts(level)
+    path = room.dts(level, roi=roi)
     with contextlib.closing(measure.turns(path, room.count, chain=chain)) as turns:
         for turn in turns:
             yield turn.pipeline, turn.decode
+
+
+@gate("ROI layout, level 3", against="plain layout", at_most=0.9, level=3)
+@gate("ROI layout, level 1", against="plain layout", at_most=0.9, level=1)
+def roi_layout(room, level):
+    """CPU time a picture of either layout."""
+    yield from compared(room, level)
 
 
 @gate("FP32", against="FP16", at_most=1.08, level=3)

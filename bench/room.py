@@ -81,11 +81,13 @@ class Room:
         """Pictures of `folder`."""
         return sum(1 for p in self.folder.rglob("*") if p.is_file())
 
-    def dts(self, level: int) -> Path:
-        """Return the .dts file of `folder`."""
-        path = self.path / f"folder_train_lv{level}.dts"
+    def dts(self, level: int, *, roi: bool = False) -> Path:
+        """Return the .dts file of `folder`, in the plain or in the ROI layout."""
+        path = self.path / f"folder_train_lv{level}{'_roi' * roi}.dts"
         if not path.exists():
-            export_folder(self.folder, path, level=level, split="train", jobs=0, progress=False)
+            export_folder(
+                self.folder, path, level=level, roi=roi, split="train", jobs=0, progress=False
+            )
         return path
 
     @functools.cached_property

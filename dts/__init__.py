@@ -1,6 +1,6 @@
 """Packs labelled image data sets into .dts files and streams training batches out of them."""
 
-from dts.batch import Batch, Box, Draws
+from dts.batch import Batch, Box, Draws, Mix
 from dts.builder import Setup
 from dts.config import LoadMode, NormMode
 from dts.errors import (
@@ -11,34 +11,53 @@ from dts.errors import (
     DtsError,
     ExportError,
     FormatError,
+    TransformError,
 )
-from dts.info import __version__, build_info
+from dts.info import __version__, build_info, get_include
 from dts.pipeline import apply_transforms
 from dts.preprocessor import Preprocessor
 from dts.transforms import (
     CenterCrop,
+    CFunction,
+    ColorJitter,
+    CutMix,
     DoNothing,
     FastRandomResizedCrop,
+    GaussianBlur,
+    GaussianNoise,
+    Lambda,
+    MixUp,
     Pad,
+    RandAugment,
+    RandomAdjustSharpness,
+    RandomAutocontrast,
     RandomCrop,
+    RandomEqualize,
     RandomErasing,
+    RandomGrayscale,
     RandomHorizontalFlip,
     RandomInvert,
+    RandomPosterize,
     RandomResizedCrop,
     RandomRotation,
     RandomScale,
+    RandomSolarize,
     RandomVerticalFlip,
     Resize,
     Transform,
+    TrivialAugmentWide,
 )
 
 __all__ = [
     "Batch",
     "Box",
+    "CFunction",
     "CenterCrop",
     "ClosedError",
+    "ColorJitter",
     "ConfigError",
     "CorruptError",
+    "CutMix",
     "DecodeError",
     "DoNothing",
     "Draws",
@@ -46,22 +65,37 @@ __all__ = [
     "ExportError",
     "FastRandomResizedCrop",
     "FormatError",
+    "GaussianBlur",
+    "GaussianNoise",
+    "Lambda",
     "LoadMode",
+    "Mix",
+    "MixUp",
     "NormMode",
     "Pad",
     "Preprocessor",
+    "RandAugment",
+    "RandomAdjustSharpness",
+    "RandomAutocontrast",
     "RandomCrop",
+    "RandomEqualize",
     "RandomErasing",
+    "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
+    "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomScale",
+    "RandomSolarize",
     "RandomVerticalFlip",
     "Resize",
     "Setup",
     "Transform",
+    "TransformError",
+    "TrivialAugmentWide",
     "__version__",
     "apply_transforms",
     "build_info",
+    "get_include",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 from dts.config import NormMode
 from dts.errors import ConfigError
 from dts.kernels import norm_constants
-from dts.transforms import CenterCrop, Pad, RandomErasing, Resize, Transform
+from dts.resolution import Stage, final_size, stages
+from dts.transforms import CenterCrop, Pad, RandomErasing, Resize
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -22,14 +23,26 @@ ASPECT = 4  # long side / short side of pictures, for the memory plan
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """Chains and shapes of each split, and how pixels become numbers."""
+    """Chains and sizes of each split, and how pixels become numbers."""
 
-    chains: dict[str, tuple[Transform, ...]]
-    shapes: dict[str, tuple[int, int, int]]
+    stages: dict[str, tuple[Stage, ...]]
     between: dict[str, int]  # bytes of the pictures that a worker needs between two steps
     channels: int
     scale: tuple[float, ...]
     bias: tuple[float, ...]
+    out_channels: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, int, int]]:
+        """(h, w, c) of the largest samples of each split, which slots are made for."""
+        return {
+            name: max((self.shape(stage) for stage in found), key=math.prod)
+            for name, found in self.stages.items()
+        }
+
+    def shape(self, stage: Stage) -> tuple[int, int, int]:
+        """(h, w, c) of a sample in that stage."""
+        return (*stage.size, self.out_channels)
 
 
 def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
@@ -43,18 +56,25 @@ def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
     starts = {name: source.array_shape for name, source in sources.items()}
     channels = _channels(setup, starts)
     chains = {name: _chain(setup, name, starts) for name in sources}
-    sizes = {name: _final_size(name, ops, starts[name]) for name, ops in chains.items()}
-    last = _out_channels(setup, channels)
-    _check_channels(chains, channels)
-    _check_between(setup, chains, starts)
-    _check_erase(setup, chains, channels)
-    scale, bias = _norm(setup, channels)
-    shapes = {name: (height, width, last) for name, (height, width) in sizes.items()}
-    between = {
-        name: _between(ops, starts[name], channels, sources[name].max_area)
+    plan = {
+        name: stages(ops, starts[name], setup._resolution)
+        if name == "train"
+        else (Stage(0, ops, final_size(name, ops, starts[name])),)
         for name, ops in chains.items()
     }
-    return OutputPlan(chains, shapes, between, channels, scale, bias)
+    last = _out_channels(setup, channels)
+    _check_channels(chains, channels)
+    _check_between(setup, plan, starts)
+    _check_erase(setup, chains, channels)
+    scale, bias = _norm(setup, channels)
+    between = {
+        name: max(
+            _between(stage.chain, starts[name], channels, sources[name].max_area)
+            for stage in found
+        )
+        for name, found in plan.items()
+    }
+    return OutputPlan(plan, between, channels, scale, bias, last)
 
 
 def _channels(setup, starts):
@@ -77,7 +97,7 @@ def _chain(setup, name, starts):
     if ops is not None:
         return ops
     if name == "val" and setup._train:
-        height, width = _final_size("train", setup._train, starts.get("train", starts["val"]))
+        height, width = final_size("train", setup._train, starts.get("train", starts["val"]))
         if starts["val"] is not None and starts["val"][:2] == (height, width):
             return ()
         tall, wide = (int(side / 0.875 + 0.5) for side in (height, width))
@@ -85,37 +105,17 @@ def _chain(setup, name, starts):
     return ()
 
 
-def _final_size(name, ops, start):
-    size = None if start is None else start[:2]
-    for op in ops:
-        try:
-            size = op.output_size(size)
-        except ValueError as error:
-            raise ConfigError(f"{name}_transforms: {op!r}: {error}") from None
-    if size is None:
-        raise ConfigError(
-            f"{name}_transforms: the pictures of this set differ in size, and "
-            f"{'the chain' if ops else 'no chain'} brings them to one: "
-            "add RandomResizedCrop(size), Resize((h, w)), RandomCrop(size) or CenterCrop(size)"
-        )
-    if size[0] * size[1] > 1 << 26:
-        raise ConfigError(
-            f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large"
-        )
-    return size
-
-
 def _out_channels(setup, channels):
     dtype, wanted = setup._output
     return wanted if wanted is not None else (4 if dtype == "float16" else channels)
 
 
-def _check_between(setup, chains, starts):
+def _check_between(setup, plan, starts):
     """Hold the sides that a chain passes through to the user's cap."""
     cap = setup._max_intermediate
-    for name, ops in chains.items():
+    for name, stage in ((name, stage) for name, found in plan.items() for stage in found):
         size = None if starts[name] is None else starts[name][:2]
-        for op in ops:
+        for op in stage.chain:
             size = op.output_size(size)
             if cap is not None and size is not None and max(size) > cap:
                 raise ConfigError(

@@ -66,6 +66,8 @@ static void on_message(void *cinfo, int level) {
     if (level >= 0)
         return;
     const int *param = k->err.msg_parm.i, what = meaning(k);
+    if (what == DTS_MSG_STRAY_BYTES && param[0] == DTS_SPLICE_PAD && j->splice.active)
+        return;
     if (what == DTS_MSG_HARMLESS) {
         j->warnings++;
     } else if (what == DTS_MSG_STRAY_BYTES) {
@@ -298,7 +300,9 @@ static int ends_oddly(const codec *k) {
 
 static void stop(dts_jpeg *j) {
     codec *k = j->codec;
-    if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && j->row == j->info.height)
+    const int to_end = j->splice.active ? j->splice.to_end && j->row == j->row_end
+                                        : j->row == j->info.height;
+    if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && to_end)
         j->warnings += ends_oddly(k);
     if (k->made && !CATCH(k))
         library_of(k)->abort_decompress(&k->c);

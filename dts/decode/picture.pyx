@@ -22,6 +22,7 @@ from dts.decode.jpeg cimport (
     jpeg_orientation,
     jpeg_reason,
     jpeg_rows,
+    jpeg_spliced,
     jpeg_start,
     jpeg_stop,
     jpeg_warnings,
@@ -42,6 +43,8 @@ class JpegHeader(NamedTuple):
         The unit of coding, in pixels.
     progressive : bool
         A region of it costs as much entropy decoding as the whole.
+    restart_interval : int
+        MCUs between restart markers; 0 where there are none.
     """
 
     width: int
@@ -50,6 +53,7 @@ class JpegHeader(NamedTuple):
     mcu_width: int
     mcu_height: int
     progressive: bool
+    restart_interval: int
 
 
 cdef enum:
@@ -71,6 +75,8 @@ cdef class Decoder:
     warnings : int
         Harmless oddities of the last picture: end marker missing with all pixels there, stray
         bytes, and broken EXIF where `orientation` was asked for.
+    spliced : int
+        Pictures so far of which only the restart intervals were read that the region needs.
     """
 
     cdef dts_jpeg *j
@@ -90,6 +96,10 @@ cdef class Decoder:
     @property
     def warnings(self):
         return jpeg_warnings(self.j)
+
+    @property
+    def spliced(self):
+        return jpeg_spliced(self.j)
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""
@@ -146,7 +156,7 @@ cdef class Decoder:
             status = jpeg_header(self.j, data, size, &info)
         self._check(status)
         return JpegHeader(info.width, info.height, info.components, info.mcu_width,
-                          info.mcu_height, bool(info.progressive))
+                          info.mcu_height, bool(info.progressive), info.restart_interval)
 
     cdef _region(self, header, region, int channels, out):
         cdef int x, y, w, h, status

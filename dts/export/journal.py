@@ -40,13 +40,15 @@ def partial_path(path: str) -> str:
     return os.path.join(folder, f".{name}.part")
 
 
-def fingerprint(listing: Listing, level: int, *, skip: bool) -> dict[str, Any]:
+def fingerprint(listing: Listing, level: int, *, roi: bool, skip: bool) -> dict[str, Any]:
     """Say what decides about the bytes of an export: source, settings and encoder.
 
     Parameters
     ----------
     listing : Listing
     level : int
+    roi : bool
+        Whether pictures are in the ROI layout.
     skip : bool
         Whether pictures that cannot be packed are left out.
 
@@ -67,6 +69,7 @@ def fingerprint(listing: Listing, level: int, *, skip: bool) -> dict[str, Any]:
         "version": VERSION,
         "source": names.hexdigest(),
         "level": level,
+        "layout": "roi" if roi else "plain",
         "on_error": "skip" if skip else "raise",
         "pillow": PIL.__version__,
         "jpeg": features.version("jpg") or "",

@@ -21,6 +21,7 @@ from dts.export.jpeg_head import NeedMore, read_head
 from dts.export.output import OutputFile
 from dts.export.packing import Filler
 from dts.export.pictures import Encoded, check_file, reencode
+from dts.export.roi import has_roi_layout
 from dts.export.sources import Filled, capacity
 from dts.export.volumes import Target
 from dts.export.writer import Writer
@@ -101,7 +102,7 @@ def repair(
         The new file. It appears complete or not at all.
     replace : path, optional
         Folder that was exported: damaged samples are taken from it by their names, and encoded
-        anew at levels 1-3.
+        anew at levels 1-3, in the file's layout.
     overwrite : bool
         Replace `out`.
     progress : callable
@@ -135,6 +136,7 @@ class _Repair:
         assert file.level is not None
         self.file = file
         self.level: int = file.level
+        self.roi = has_roi_layout(file)
         self.replace = None if replace is None else os.fsencode(replace)
         self.writer = Writer(output, self.level)
         self.dropped: list[Damage] = []
@@ -316,7 +318,7 @@ class _Repair:
         with open(path, "rb") as source:
             data = source.read()
         if self.level:
-            encoded = reencode(data, self.level).data
+            encoded = reencode(data, self.level, roi=self.roi).data
         else:
             check_file(Place(path))
             encoded = data

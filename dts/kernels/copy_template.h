@@ -41,16 +41,18 @@ TARGET DTS_INLINE void copy_rows(uint8_t *out, const uint8_t *in, const dts_shap
     const bytes pick = load_bytes(l->pick);
     const size_t pixels = oc == 3 ? 5 : 16 / oc, width = s->width;
     const int flip = s->flip;
-    for (size_t y = 0; y < s->height; ++y, in += s->in_stride, out += s->out_stride)
-        for (size_t i = 0; i < width; i += pixels) {
-            bytes v;
-            if (i + pixels > width) i = width - pixels; /* the last: over what is there */
-            v = shuffle_bytes(load_bytes(in + (flip ? width - i - pixels : i) * c), pick);
-            if (oc == 3)
-                store_15_bytes(out + i * oc, v);
-            else
-                store_bytes(out + i * oc, v);
+    for (size_t y = 0; y < s->height; ++y, in += s->in_stride, out += s->out_stride) {
+        size_t i = 0;
+        for (; i + pixels < width; i += pixels) {
+            const uint8_t *from = in + (flip ? width - i - pixels : i) * c;
+            store_bytes(out + i * oc, shuffle_bytes(load_bytes(from), pick)); /* of RGB one byte too many, for now */
         }
+        i = width - pixels; /* the last: over what is there */
+        if (oc == 3)
+            store_15_bytes(out + i * oc, shuffle_bytes(load_bytes(in + (flip ? 0 : i) * c), pick));
+        else
+            store_bytes(out + i * oc, shuffle_bytes(load_bytes(in + (flip ? 0 : i) * c), pick));
+    }
 }
 
 TARGET void ISA(dts_copy_u8)(uint8_t *out, const uint8_t *in, const dts_shape *s) {

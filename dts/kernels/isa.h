@@ -19,7 +19,7 @@
 #endif
 
 #define DTS_TARGET_AVX2 DTS_TARGET("avx2,f16c")
-#define DTS_TARGET_AVX512 DTS_TARGET("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")
+#define DTS_TARGET_AVX512 DTS_TARGET("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni")
 
 /* Q14 weights times Q7 pixels. */
 #define DTS_Q21 (1.0f / (1 << 21))

@@ -13,6 +13,10 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 
+cdef extern from "dts/kernels/mix.h" nogil:
+    const dts_mix_kernels *dts_mix_get()
+    void dts_swap_bytes(void *a, void *b, size_t n)
+
 cdef extern from "dts/kernels/kernels.h" nogil:
     const dts_kernels *dts_kernels_get()
     int dts_kernels_select(const char *isa)
@@ -21,6 +25,10 @@ cdef extern from "dts/kernels/kernels.h" nogil:
                         int virtual_out, int out0, int out, int antialias)
     void dts_filter_free(dts_filter *f)
     uint16_t dts_half_from_float(float v)
+
+
+cdef extern from "dts/kernels/pixels.h" nogil:
+    const dts_pixels *dts_pixels_get()
 
 
 cdef extern from "dts/kernels/warp.h" nogil:
@@ -39,6 +47,18 @@ cdef enum Kind:
 
 cdef const dts_kernels *get_kernels() noexcept nogil:
     return dts_kernels_get()
+
+
+cdef const dts_mix_kernels *get_mix() noexcept nogil:
+    return dts_mix_get()
+
+
+cdef void swap_bytes(void *a, void *b, size_t n) noexcept nogil:
+    dts_swap_bytes(a, b, n)
+
+
+cdef const dts_pixels *get_pixels() noexcept nogil:
+    return dts_pixels_get()
 
 
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,

@@ -26,9 +26,15 @@ void dts_normalize_f16_scalar(uint16_t *out, const uint8_t *in, const dts_shape 
 }
 
 void dts_copy_u8_scalar(uint8_t *out, const uint8_t *in, const dts_shape *s) {
+    const int plain = s->c == s->oc && !s->flip;
+    const size_t row = s->width * (size_t)s->c;
+    if (plain && (size_t)s->in_stride == row && s->out_stride == s->in_stride) {
+        memcpy(out, in, row * s->height);
+        return;
+    }
     for (size_t y = 0; y < s->height; ++y, in += s->in_stride, out += s->out_stride) {
-        if (s->c == s->oc && !s->flip) {
-            memcpy(out, in, s->width * (size_t)s->c);
+        if (plain) {
+            memcpy(out, in, row);
             continue;
         }
         for (size_t i = 0; i < s->width; ++i) {

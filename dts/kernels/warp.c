@@ -5,6 +5,7 @@
 
 #include "isa.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { RUN = 256 };
@@ -24,6 +25,9 @@ static axis axis_of(const dts_warp *t, int k) {
     const float half = (float)side * 0.5f;
     const float *row = t->theta + 3 * k;
     axis a = {row[0] / half, row[1] / half, row[2] / half, half, (float)(side - 1)};
+    /* At 90 degrees this is 1e-17 or so, and only says which of two equally near pixels to take: where double would
+     * lose it, make it just large enough to be seen. */
+    if (fabsf(a.by_x) < 1e-14f && a.by_x != 0.0f) a.by_x = copysignf(1e-14f, a.by_x);
     return a;
 }
 
@@ -92,8 +96,9 @@ DTS_INLINE float part(uint32_t v, int c) { return (float)(int)(v >> (8 * c) & 25
 
 DTS_INLINE void bilinear(const dts_warp *t, int n, float *restrict x, float *restrict y, uint32_t *restrict nw,
                          uint32_t *restrict ne, uint32_t *restrict sw, uint32_t *restrict se, uint8_t *out) {
-    const int channels = t->channels, width = t->width, height = t->height;
+    const int channels = t->channels, width = t->width, height = t->height, blend = t->blend;
     const float wide = (float)width, high = (float)height;
+    const float fill[3] = {t->fill[0] * (float)blend, t->fill[1] * (float)blend, t->fill[2] * (float)blend};
     float *restrict fx = x, *restrict fy = y;
     int32_t ix[RUN], iy[RUN];
     for (int i = 0; i < n; ++i) {
@@ -124,11 +129,12 @@ DTS_INLINE void bilinear(const dts_warp *t, int n, float *restrict x, float *res
     for (int i = 0; i < n; ++i) {
         const float w = fx[i], e = 1.0f - w, south = fy[i], north = 1.0f - south;
         const float a = north * e, b = north * w, c = south * e, d = south * w;
-        const float mask = part(nw[i], 3) * a + part(ne[i], 3) * b + part(sw[i], 3) * c + part(se[i], 3) * d;
+        const float inside = part(nw[i], 3) * a + part(ne[i], 3) * b + part(sw[i], 3) * c + part(se[i], 3) * d;
+        const float mask = blend ? inside : 1.0f;
         uint32_t pixel = 0;
         for (int k = 0; k < 3; ++k) {
             const float sum = part(nw[i], k) * a + part(ne[i], k) * b + part(sw[i], k) * c + part(se[i], k) * d;
-            float v = (sum - t->fill[k]) * mask + t->fill[k];
+            float v = (sum - fill[k]) * mask + fill[k];
             v = ROUND(v);
             v = v < 0.0f ? 0.0f : v > 255.0f ? 255.0f : v;
             pixel |= (uint32_t)(int)v << (8 * k);

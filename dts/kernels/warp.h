@@ -6,7 +6,7 @@
  *   sx = (theta[0] bx + theta[1] by + theta[2]) + (w - 1) / 2
  *   sy = (theta[3] bx + theta[4] by + theta[5]) + (h - 1) / 2
  * theta goes from output to input; source and destination have one size. Nearest rounds halves to even. Bilinear takes
- * what lies outside as 0 and then blends with `fill` by how much of the four taps lay inside. */
+ * what lies outside as 0; where `blend` is set it then blends with `fill` by how much of the four taps lay inside. */
 #ifndef DTS_WARP_H
 #define DTS_WARP_H
 
@@ -20,6 +20,7 @@ typedef struct dts_warp {
     int width, height;  /* 1..65500 */
     int channels;       /* 1 or 3 */
     int bilinear;
+    int blend;          /* for bilinear */
     float theta[6];     /* finite */
     float fill[3];      /* 0..255 for each channel; halves round to even */
 } dts_warp;

@@ -305,6 +305,15 @@ cdef class BlockReader:
     def __exit__(self, *_):
         self.close()
 
+    def _layout(self):
+        """As SplitPipeline._layout."""
+        cdef int64_t k
+        spans = self.feed._layout()
+        for k in range(self.core.n_workers):
+            start = <uintptr_t>&self.core.workers[k]
+            spans[f"place of worker {k}"] = (start, start + sizeof(worker_state))
+        return spans
+
     def stats(self):
         """Counters since the reader was made: see BlockFeed.stats."""
         return self.feed.stats()

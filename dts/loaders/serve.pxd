@@ -23,6 +23,7 @@ ctypedef struct reader_core:
     worker_state *workers
     int64_t n_workers
     int64_t floor           # the lowest window that a worker is in; under feed.lock
+    int64_t ahead           # the second window may be loaded too; under feed.lock
     int64_t half            # PARTIAL: blocks that fit one half of the arena; FULLY: 0
     int64_t half_bytes      # where the second half starts
     const uint8_t *bad      # by id: 1 where a CRC check found damage; NULL: none is known

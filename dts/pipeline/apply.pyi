@@ -12,4 +12,5 @@ def apply_transforms(
     epoch: int = 0,
     id: int = 0,
     split: str = "train",
+    view: int = 0,
 ) -> np.ndarray: ...

@@ -3,8 +3,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
+from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport FORMAT_UINT8, dts_scratch, scratch_free, scratch_init
-from dts.pipeline.worker cimport dts_plan, process_sample
+from dts.pipeline.worker cimport process_sample
 from dts.sample cimport dts_sample
 from dts.status cimport DTS_OK, dts_error, dts_error_clear
 from dts.transforms.chain cimport Chain
@@ -20,7 +21,7 @@ cdef int64_t SLACK = 64     # bytes that kernels may read past a picture
 _SPLITS = {"train": 0, "val": 1}
 
 
-def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train"):
+def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train", view=0):
     """Apply transforms to one picture, exactly as a Preprocessor would to that sample.
 
     For looking at what a chain does, and for tests: a Preprocessor does the same without copies
@@ -40,6 +41,8 @@ def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train")
         Number of the sample, 0..2^44-1.
     split : str
         "train" or "val".
+    view : int
+        Which of several views of the sample, 0..127.
 
     Returns
     -------
@@ -70,14 +73,16 @@ def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train")
         raise ValueError(f"image must be (h, w), (h, w, 1) or (h, w, 3), not {image.shape}")
     if split not in _SPLITS:
         raise ValueError(f"split must be 'train' or 'val', not {split!r}")
-    seed, epoch, id = map(operator.index, (seed, epoch, id))
-    for name, value, bits in (("seed", seed, 64), ("epoch", epoch, 32), ("id", id, 44)):
+    seed, epoch, id, view = map(operator.index, (seed, epoch, id, view))
+    for name, value, bits in (
+        ("seed", seed, 64), ("epoch", epoch, 32), ("id", id, 44), ("view", view, 7)
+    ):
         if not 0 <= value < 1 << bits:
             raise ValueError(f"{name} must lie in 0..2^{bits}-1, not {value}")
     chain = Chain([transforms] if hasattr(transforms, "compile") else transforms)
     for transform in chain.transforms:
         transform.check_channels(shape[2])
-    steps = chain.describe(seed, epoch, _SPLITS[split], id, shape[1], shape[0])
+    steps = chain.describe(seed, epoch, _SPLITS[split], id, shape[1], shape[0], view)
     last = [s["output_size"] for s, t in zip(steps, chain.transforms) if not t.is_carrier]
     height, width = last[len(last) - 1] if last else shape[:2]
     memory = np.zeros(image.size + SLACK, np.uint8)
@@ -88,6 +93,8 @@ def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train")
     memset(&plan, 0, sizeof(plan))
     plan.seed = seed
     plan.split = _SPLITS[split]
+    plan.first_view = view
+    plan.views = 1
     plan.format = FORMAT_UINT8
     plan.channels = plan.out_channels = shape[2]
     plan.array_height, plan.array_width = shape[:2]
@@ -108,8 +115,9 @@ def apply_transforms(image, transforms, *, seed=0, epoch=0, id=0, split="train")
     if status != DTS_OK:
         raise MemoryError("no memory for the transforms")
     with nogil:
-        status = process_sample(&scratch, &plan, &sample, epoch_word, &target[0], &error)
+        status = process_sample(&scratch, &plan, &sample, epoch_word, &target[0], 0, &error)
     scratch_free(&scratch)
     if status != DTS_OK:
-        raise from_status(status, (<const char *> error.reason).decode("utf-8", "replace"))
+        problem = from_status(status, (<const char *> error.reason).decode("utf-8", "replace"))
+        raise problem from chain.cause(error.reserved)
     return out[:, :, 0] if image.ndim == 2 else out

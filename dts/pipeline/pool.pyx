@@ -10,8 +10,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport jpeg_warnings
+from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
 from dts.loaders.loader cimport dts_loader
+from dts.pipeline.mixing cimport mix_finish
+from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
     FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free,
     scratch_init,
@@ -20,7 +22,7 @@ from dts.pipeline.station cimport (
     SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_close,
     station_enter, station_leave,
 )
-from dts.pipeline.worker cimport dts_plan, process_sample
+from dts.pipeline.worker cimport process_sample
 from dts.sample cimport dts_sample
 from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
 from dts.threads cimport (
@@ -30,10 +32,12 @@ from dts.threads cimport (
     dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
+from dts.transforms.mix cimport Mixing, dts_mixing
 
 import numpy as np
 
-from dts.errors import ClosedError, from_status
+from dts.errors import ClosedError, DtsError, from_status
+from dts.pipeline.mixing import mix_records
 
 cdef enum:
     ON_ERROR_RAISE = 0
@@ -49,6 +53,7 @@ _FORMATS = {"uint8": FORMAT_UINT8, "float16": FORMAT_FLOAT16, "float32": FORMAT_
 ctypedef struct Shared:
     dts_loader loader
     dts_plan plan
+    const dts_mixing *mixing
     dts_station *station
     int64_t workers
     int64_t mask_bytes
@@ -87,17 +92,22 @@ ctypedef struct Worker:
     int64_t skipped
     int64_t replaced
     int64_t warnings
+    int64_t spliced
     int64_t cpu_ns
     dts_scratch scratch
 
 
-cdef void put_label(const Shared *s, dts_batch *b, int64_t row,
+cdef void put_label(const Shared *s, dts_batch *b, int64_t sample_row,
                     const dts_sample *sample) noexcept nogil:
-    if s.wide_labels:
-        (<int64_t *> b.slot.labels)[row] = sample.label
-    else:
-        (<int32_t *> b.slot.labels)[row] = sample.label
-    b.slot.ids[row] = sample.id
+    cdef int64_t row
+    cdef int view
+    for view in range(s.plan.views):
+        row = view * b.expected + sample_row
+        if s.wide_labels:
+            (<int64_t *> b.slot.labels)[row] = sample.label
+        else:
+            (<int32_t *> b.slot.labels)[row] = sample.label
+        b.slot.ids[row] = sample.id
 
 
 cdef void note(Shared *s, const dts_error *e) noexcept nogil:
@@ -108,11 +118,12 @@ cdef void note(Shared *s, const dts_error *e) noexcept nogil:
     dts_mutex_unlock(&s.lock)
 
 
-cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out,
+cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out, int64_t view_bytes,
                  dts_error *error) noexcept nogil:
-    cdef int status = process_sample(&w.scratch, &w.shared.plan, sample, w.shared.epoch, out,
-                                     error)
+    cdef const Shared *s = w.shared
+    cdef int status = process_sample(&w.scratch, &s.plan, sample, s.epoch, out, view_bytes, error)
     w.warnings += jpeg_warnings(w.scratch.jpeg)
+    w.spliced = jpeg_spliced(w.scratch.jpeg)
     if status != DTS_OK:
         error.volume = sample.volume
         error.block = sample.block
@@ -136,7 +147,7 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     cdef dts_error second
     cdef dts_batch *b
     cdef uint8_t *out
-    cdef int64_t row = position % s.batch_size
+    cdef int64_t row = position % s.batch_size, view_bytes
     cdef int k, got, status
     dts_error_clear(&error)
     # The sample first: its block's window then counts as in use, and whoever fills earlier batches
@@ -152,8 +163,9 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
         w.number = position // s.batch_size
     b = w.batch
     out = b.slot.images + row * s.plan.sample_bytes
+    view_bytes = b.expected * s.plan.sample_bytes
     if status == DTS_OK:
-        status = attempt(w, &sample, out, &error)
+        status = attempt(w, &sample, out, view_bytes, &error)
     error.position = position
     k = 0
     while status != DTS_OK and s.on_error == ON_ERROR_REPLACE:
@@ -165,7 +177,7 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
         if got == DTS_END:
             break
         k += 1
-        if got == DTS_OK and attempt(w, &other, out, &second) == DTS_OK:
+        if got == DTS_OK and attempt(w, &other, out, view_bytes, &second) == DTS_OK:
             note(s, &error)
             w.replaced += 1
             sample = other
@@ -179,6 +191,9 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
         if s.on_error == ON_ERROR_SKIP:
             w.skipped += 1
         station_bad(s.station, b, row, &error)
+    if s.mixing.n:
+        mix_finish(&s.plan, s.mixing, b.slot, s.epoch, w.number, b.expected, row, sample.label,
+                   status == DTS_OK)
     w.rows += 1
     return DTS_OK
 
@@ -231,14 +246,15 @@ cdef class SplitPipeline:
     ----------
     reader : dts.loaders reader
         Gives samples; owned from here on, closed with this object.
-    chain : Chain
-        Compiled transforms.
+    stages : sequence of (int, Chain, tuple of int)
+        First epoch, compiled transforms, and (h, w, c) of a finished sample, by rising epoch from
+        0 on.
     config : SplitConfig
         Everything else, checked before.
     paths : sequence of str
         The files of the set, for messages.
-    names : sequence of str, optional
-        Names of the samples by id, for messages.
+    names : callable, optional
+        Gives the names of the samples by id, for messages, or None: called when there is an error.
 
     Raises
     ------
@@ -253,7 +269,9 @@ cdef class SplitPipeline:
     cdef int64_t started
     cdef readonly object reader
     cdef readonly object config
-    cdef Chain chain
+    cdef Chain chain            # of the running epoch
+    cdef tuple stages
+    cdef Mixing mixing
     cdef object paths
     cdef object names
     cdef bytes masks            # CPUs of the workers, one after the other
@@ -264,20 +282,22 @@ cdef class SplitPipeline:
     cdef int64_t taken
     cdef int64_t finished       # token of the epoch that last ran to its end
 
-    def __cinit__(self, reader, Chain chain, config, paths, names=None):
+    def __cinit__(self, reader, stages, config, paths, names=None):
         cdef Shared *s
         cdef int k
         cdef size_t line = dts_line_up(1)
         self.reader = reader
         self.config = config
-        self.chain = chain
+        self.stages = tuple(stages)
+        self.mixing = Mixing(config.batch_ops, config.batch_shares, config.classes)
         self.finished = -1
         self.paths = paths
         self.names = names
         self.station = TransferStation(
             config.batch_size, config.sample_shape, config.dtype, config.label_dtype,
-            config.prefetch, config.max_held,
+            config.prefetch, config.max_held, config.views, config.classes,
         )
+        self.station.keep = config.keep
         self.shared_memory = calloc(1, sizeof(Shared) + line)
         self.worker_memory = calloc(config.workers + 1, dts_line_up(sizeof(Worker)))
         if self.shared_memory == NULL or self.worker_memory == NULL:
@@ -286,6 +306,7 @@ cdef class SplitPipeline:
         self.workers = <char *> dts_line_start(self.worker_memory)
         s.loader = (<dts_loader *> <uintptr_t> reader.address)[0]
         s.station = &self.station.c
+        s.mixing = &self.mixing.c
         s.workers = config.workers
         s.batch_size = config.batch_size
         if config.worker_masks:
@@ -302,18 +323,28 @@ cdef class SplitPipeline:
         dts_cond_init(&s.idle)
         s.plan.seed = config.seed
         s.plan.split = config.split
+        s.plan.views = config.views
         s.plan.format = _FORMATS[config.dtype]
         s.plan.channels = config.channels
         if config.array_size is not None:
             s.plan.array_height, s.plan.array_width = config.array_size
         s.plan.exif = config.exif_orientation
-        s.plan.height, s.plan.width, s.plan.out_channels = config.sample_shape
-        s.plan.sample_bytes = self.station.sample_bytes
         for k in range(config.channels):
             s.plan.norm.scale[k] = config.scale[k]
             s.plan.norm.bias[k] = config.bias[k]
-        s.plan.n_ops = chain.n
-        s.plan.ops = chain.ops
+        self._enter_stage(0)
+
+    cdef _enter_stage(self, epoch):
+        """Take the chain and shape of an epoch. No worker may be inside."""
+        cdef dts_plan *p = &self.shared.plan
+        for first, chain, shape in self.stages:
+            if first <= epoch:
+                self.chain, found = chain, shape
+        self.station.set_shape(found)
+        p.height, p.width, p.out_channels = found
+        p.sample_bytes = self.station.sample_bytes
+        p.n_ops = self.chain.n
+        p.ops = self.chain.ops
         self._fill_pixels()
 
     cdef _fill_pixels(self):
@@ -403,6 +434,7 @@ cdef class SplitPipeline:
         self._check()
         self.end()
         self._start_threads()
+        self._enter_stage(epoch)
         n = self.reader.begin_epoch(epoch)
         self.n_batches = self.n_batches_of(n)
         self.taken = 0
@@ -420,7 +452,8 @@ cdef class SplitPipeline:
         return self.station.token
 
     def next(self, int64_t token):
-        """Return (images, labels, ids, index) of the next batch, None at the end of the epoch.
+        """Return (images, labels, ids, soft labels or None, records of `mix_records` or None,
+        index) of the next batch, None at the end of the epoch.
 
         Parameters
         ----------
@@ -465,14 +498,23 @@ cdef class SplitPipeline:
         if bad and self.shared.on_error != ON_ERROR_SKIP:
             dts_store_rel(&slot.c.state, SLOT_FREE)
             raise self.exception(&error)
+        mixes = None if not self.mixing.c.n else mix_records(
+            self.mixing, self.config.seed, self.shared.epoch, index, self.shared.plan.height,
+            self.shared.plan.width, t.views, np.array([slot.c.bad[k] for k in range(rows)], bool),
+        )
         if bad:
             rows = t.drop_bad_rows(slot, rows)
-        images, labels, ids = t.arrays(slot, rows)
-        return images, labels, ids, index
+        return (*t.arrays(slot, rows), mixes, index)
 
     cdef object exception(self, const dts_error *e):
-        named = self.names is not None and e.id >= 0
-        return from_status(
+        name = None
+        if self.names is not None and e.id >= 0:
+            try:
+                names = self.names()
+                name = None if names is None else names[e.id]
+            except DtsError:
+                pass  # damaged names, or closed: the place is enough
+        error = from_status(
             e.status,
             (<const char *> e.reason).decode("utf-8", "replace"),
             os_errno=e.os_errno,
@@ -480,8 +522,10 @@ cdef class SplitPipeline:
             block=e.block,
             sample=e.sample,
             id=e.id,
-            name=self.names[e.id] if named else None,
+            name=name,
         )
+        error.__cause__ = self.chain.cause(e.reserved)
+        return error
 
     def end(self, token=None):
         """End the running epoch, wherever it is; returns when no thread works for it any more.
@@ -541,11 +585,28 @@ cdef class SplitPipeline:
         """In a forked child: the threads are not there, touch nothing."""
         self.closed = True
 
+    def _layout(self):
+        """For tests: (first byte, byte after the last) in memory of all that one writer, or all
+        workers, write while an epoch runs, and of what all only read."""
+        cdef Shared *s = self.shared
+        cdef Worker *w
+        spans = {
+            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
+            "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
+            "pool's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.logged),
+            **self.station._layout(),
+        }
+        for k in range(s.workers):
+            w = self._worker(k)
+            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(Worker))
+        return spans
+
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
         cdef Worker *w
         cdef int64_t k
-        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
+        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0,
+                 "decode_spliced": 0}
         cpu, scratch, bound = 0, 0, 0
         for k in range(self.shared.workers):  # counts stay when the threads are gone
             w = self._worker(k)
@@ -553,6 +614,7 @@ cdef class SplitPipeline:
             total["skipped"] += w.skipped
             total["replaced"] += w.replaced
             total["decode_warnings"] += w.warnings
+            total["decode_spliced"] += w.spliced
             cpu += w.cpu_ns
             bound += w.bound
             scratch += scratch_bytes(&w.scratch)

@@ -44,8 +44,10 @@ ctypedef struct dts_scratch:
     int64_t rows_bytes
     uint8_t *upright        # the wanted part of a picture that does not lie upright
     int64_t upright_bytes
-    uint8_t *picture[2]     # whole pictures, for chains that need one in between
-    int64_t picture_bytes[2]
+    # Whole pictures: two for chains that need one in between, and the part of a decoded one that
+    # all views of a sample share.
+    uint8_t *picture[3]
+    int64_t picture_bytes[3]
     uint8_t *temp           # of one pixel operation
     int64_t temp_bytes
     dts_draw draws[MAX_OPS]

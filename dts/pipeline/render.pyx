@@ -84,13 +84,14 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
     release(s.upright)
     release(s.picture[0])
     release(s.picture[1])
+    release(s.picture[2])
     release(s.temp)
     memset(s, 0, sizeof(dts_scratch))
 
 
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
     return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.upright_bytes + s.picture_bytes[0]
-            + s.picture_bytes[1] + s.temp_bytes)
+            + s.picture_bytes[1] + s.picture_bytes[2] + s.temp_bytes)
 
 
 cdef int scratch_picture(dts_scratch *s, int which, int w, int h, int channels,

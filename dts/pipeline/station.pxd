@@ -18,7 +18,11 @@ ctypedef struct dts_slot:
     uint8_t *images
     void *labels        # int32_t or int64_t
     int64_t *ids
-    uint8_t *bad        # per row
+    uint8_t *bad        # per sample
+    # Of mixed batches, else empty: see mixing.pyx
+    float *soft         # (rows, classes)
+    int64_t *pair       # per two samples: what became of the first that was finished
+    int32_t *own        # label of each sample
 
 
 ctypedef struct dts_batch:
@@ -63,15 +67,20 @@ cdef void station_bad(dts_station *s, dts_batch *b, int64_t row, const dts_error
 cdef class Slot:
     cdef dts_slot c
     cdef object memory
+    cdef int64_t pair_bytes
 
 
 cdef class TransferStation:
     cdef dts_station c
-    cdef readonly int64_t batch_size
-    cdef readonly int64_t sample_bytes
+    cdef readonly int64_t batch_size        # samples of a batch
+    cdef readonly int64_t views             # rows of each sample
+    cdef readonly int64_t classes           # of soft labels; 0: there are none
+    cdef readonly int64_t sample_bytes      # of the running epoch
+    cdef int64_t slot_sample_bytes          # that slots have room for
     cdef readonly int64_t base_slots
     cdef readonly int64_t extra_slots       # allocated beyond the plan, in all
     cdef readonly object max_held
+    cdef public bint keep                   # slots handed out are not counted, nor used again
     cdef tuple sample_shape
     cdef object dtype
     cdef object label_dtype
@@ -85,4 +94,4 @@ cdef class TransferStation:
     cdef int open_next(self) except -1
     cdef bint wait(self, dts_batch *b, int64_t token) except -1
     cdef int64_t drop_bad_rows(self, Slot slot, int64_t rows)
-    cdef tuple arrays(self, Slot slot, int64_t rows)
+    cdef tuple arrays(self, Slot slot, int64_t samples)

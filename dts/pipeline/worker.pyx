@@ -7,10 +7,12 @@ from libc.string cimport memcpy
 from dts.decode.jpeg cimport (
     dts_jpeg_info, jpeg_header, jpeg_orientation, jpeg_reason, jpeg_stop, upright_size,
 )
+from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
     dts_scratch, dts_sink, dts_source, format_bytes, materialise, render, scratch_picture,
     scratch_temp,
 )
+from dts.pipeline.views cimport decode_for_all
 from dts.sample cimport dts_sample
 from dts.status cimport (
     DTS_INTERNAL, DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE, dts_error, dts_error_set,
@@ -104,36 +106,14 @@ cdef int failed(dts_scratch *s, int status, dts_error *error) noexcept nogil:
     return status
 
 
-cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *sample,
-                        uint32_t epoch, uint8_t *out, dts_error *error) noexcept nogil:
-    """Decode what the chain wants of one picture, apply it, and write the finished sample to
-    `out`."""
-    cdef dts_jpeg_info info
-    cdef dts_source source
+cdef int process_view(dts_scratch *s, const dts_plan *plan, int64_t id, uint32_t epoch, int number,
+                      const dts_source *picture, uint8_t *out, dts_error *error) noexcept nogil:
+    cdef dts_source source = picture[0]
     cdef dts_view view
     cdef dts_sink sink
     cdef int i, which = 0, turned = 0, status
     cdef dts_draw *draws = s.draws
-    error.reason[0] = 0
-    source.channels = plan.channels
-    source.orientation = 1
-    if plan.array_height > 0:
-        source.pixels = sample.data
-        source.width = plan.array_width
-        source.height = plan.array_height
-        source.stride = <int64_t> plan.array_width * plan.channels
-    else:
-        status = jpeg_header(s.jpeg, sample.data, sample.size, &info)
-        if status != DTS_OK:
-            return failed(s, status, error)
-        source.pixels = NULL
-        source.width = info.width
-        source.height = info.height
-        source.stride = 0
-        if plan.exif:
-            source.orientation = jpeg_orientation(s.jpeg)
-            upright_size(source.orientation, &source.width, &source.height)
-    chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, 0, sample.id, source.width,
+    chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, number, id, source.width,
                source.height, draws)
     view_open(&view, source.width, source.height)
     sink.flip = 0
@@ -171,4 +151,43 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
     for i in range(plan.n_ops):
         if plan.ops[i].kind == OP_ERASE and draws[i].applied:
             erase(plan, i, &draws[i], out)
+    return DTS_OK
+
+
+cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *sample,
+                        uint32_t epoch, uint8_t *out, int64_t view_bytes,
+                        dts_error *error) noexcept nogil:
+    """Decode what the chain wants of one picture, apply it, and write the finished sample to
+    `out`."""
+    cdef dts_jpeg_info info
+    cdef dts_source source
+    cdef int view, status
+    error.reason[0] = 0
+    source.channels = plan.channels
+    source.orientation = 1
+    if plan.array_height > 0:
+        source.pixels = sample.data
+        source.width = plan.array_width
+        source.height = plan.array_height
+        source.stride = <int64_t> plan.array_width * plan.channels
+    else:
+        status = jpeg_header(s.jpeg, sample.data, sample.size, &info)
+        if status != DTS_OK:
+            return failed(s, status, error)
+        source.pixels = NULL
+        source.width = info.width
+        source.height = info.height
+        source.stride = 0
+        if plan.exif:
+            source.orientation = jpeg_orientation(s.jpeg)
+            upright_size(source.orientation, &source.width, &source.height)
+        if plan.views > 1:
+            status = decode_for_all(s, plan, sample.id, epoch, &source)
+            if status != DTS_OK:
+                return failed(s, status, error)
+    for view in range(plan.views):
+        status = process_view(s, plan, sample.id, epoch, plan.first_view + view, &source,
+                              out + view * view_bytes, error)
+        if status != DTS_OK:
+            return status
     return DTS_OK

@@ -5,7 +5,11 @@ cdef extern from "dts/rng/philox.h" nogil:
     ctypedef struct dts_philox_block:
         uint32_t r[4]
     ctypedef struct dts_stream:
-        pass
+        uint64_t seed
+        uint32_t c0     # the next block
+        uint32_t c1
+        uint32_t c2
+        uint32_t c3
 
     enum:
         DTS_KIND_SAMPLE_ORDER

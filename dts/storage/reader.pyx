@@ -347,6 +347,14 @@ cdef class BlockFeed:
         return ((self.feed.n_blocks + 1) * (sizeof(block_entry) + sizeof(int32_t))
                 + self.extra_bytes)
 
+    def _layout(self):
+        """For tests: as SplitPipeline._layout."""
+        cdef block_feed *feed = &self.feed
+        return {
+            "feed": (<uintptr_t>feed, <uintptr_t>&feed.pad),
+            "feed's lock": (<uintptr_t>&feed.next, <uintptr_t>&feed.pad_end),
+        }
+
     def stats(self):
         """Counters since the feed was made, as a dict.
 

@@ -70,8 +70,25 @@ cdef class Chain:
     def __dealloc__(self):
         free(self.ops)
 
+    def cause(self, number):
+        """Return the exception that a Python function raised, by the number in its error record.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        BaseException or None
+        """
+        for kept in self.kept:
+            found = getattr(kept, "failures", {}).get(number)
+            if found is not None:
+                return found
+        return None
+
     def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width,
-                 int height):
+                 int height, int view=0):
         """Return what is drawn for one sample, one dict for each transform.
 
         Parameters
@@ -82,6 +99,8 @@ cdef class Chain:
             Epoch, 0 train or 1 val, sample id.
         width, height : int
             The picture's size, in pixels.
+        view : int
+            Which of several views of the sample.
 
         Returns
         -------
@@ -92,7 +111,7 @@ cdef class Chain:
         """
         cdef dts_draw draws[MAX_OPS]
         cdef int i
-        chain_draw(self.ops, self.n, seed, epoch, split, 0, id, width, height, draws)
+        chain_draw(self.ops, self.n, seed, epoch, split, view, id, width, height, draws)
         return [
             {
                 "transform": self.transforms[i],

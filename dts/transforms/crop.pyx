@@ -8,7 +8,9 @@ from dts.rng.philox cimport (
 from dts.transforms.op cimport (
     OP_GEOMETRY, Op, centred, dts_draw, dts_op, dts_view, view_crop, view_resize,
 )
-from dts.transforms.op import Transform, check_flag, check_number, check_range, check_size
+from dts.transforms.op import (
+    Transform, check_flag, check_number, check_range, check_size, with_size,
+)
 
 cdef int ATTEMPTS = 10
 
@@ -126,6 +128,9 @@ class RandomResizedCrop(Transform):
     def output_size(self, size):
         return self.size
 
+    def at_size(self, old, new):
+        return with_size(self, old, new), False
+
     def compile(self, position):
         cdef Op out = Op()
         out.op.kind = OP_GEOMETRY
@@ -190,6 +195,9 @@ class CenterCrop(Transform):
 
     def output_size(self, size):
         return self.size
+
+    def at_size(self, old, new):
+        return with_size(self, old, new), True
 
     def compile(self, position):
         cdef Op out = Op()

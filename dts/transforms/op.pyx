@@ -1,5 +1,6 @@
 """Base class of the transforms, and the checks that their constructors share."""
 
+import copy
 import math
 from numbers import Integral, Real
 
@@ -50,6 +51,26 @@ class Transform:
         tuple of (int, int) or None
         """
         return size
+
+    def at_size(self, old, new):
+        """Return what this step is in a chain that shall end at another size.
+
+        Parameters
+        ----------
+        old, new : (int, int)
+            Final height and width of the chain as it was given, and those wanted.
+
+        Returns
+        -------
+        (Transform, bool)
+            The step, and whether the steps before it must follow.
+
+        Raises
+        ------
+        ValueError
+            It cannot.
+        """
+        return self, True
 
     def check_channels(self, channels):
         """Raise ValueError where this cannot work on pictures of so many channels, 1 or 3."""
@@ -127,6 +148,24 @@ def check_size(name, value):
     return value if isinstance(value, tuple) else (value, value)
 
 
+def with_size(transform, old, new):
+    """Return a copy whose ``size`` changes as a chain's final size does, from `old` to `new`."""
+    changed = copy.copy(transform)
+    if isinstance(transform.size, tuple):
+        changed.size = check_size("size", tuple(map(_side_at, transform.size, old, new)))
+    elif old[0] * new[1] != old[1] * new[0]:
+        raise ValueError(
+            f"it keeps the aspect ratio, {old[0]} x {old[1]} and {new[0]} x {new[1]} have two"
+        )
+    else:
+        changed.size = check_side("size", _side_at(transform.size, old[0], new[0]))
+    return changed
+
+
+def _side_at(side, old, new):
+    return max((2 * side * new + old) // (2 * old), 1)
+
+
 def check_number(name, value, low=-math.inf, high=math.inf):
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {value!r}")
@@ -134,6 +173,14 @@ def check_number(name, value, low=-math.inf, high=math.inf):
     if not (math.isfinite(value) and low <= value <= high):
         raise ValueError(f"{name} must lie in [{low:g}, {high:g}], not {value:g}")
     return value
+
+
+def check_integer(name, value, low, high):
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(f"{name} must be an integer, not {value!r}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie in {low}..{high}, not {value}")
+    return int(value)
 
 
 def check_range(name, value, low, high=math.inf):

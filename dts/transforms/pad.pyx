@@ -8,7 +8,7 @@ from dts.rng.philox cimport dts_random_int, dts_stream, dts_stream_next
 from dts.status cimport DTS_BAD_IMAGE, DTS_OK, dts_error
 from dts.transforms.op cimport OP_GEOMETRY, Op, dts_draw, dts_image, dts_op, dts_view, view_crop
 from dts.transforms.op import (
-    Transform, check_fill, check_fill_channels, check_flag, check_padding, check_size,
+    Transform, check_fill, check_fill_channels, check_flag, check_padding, check_size, with_size,
     write_fill,
 )
 
@@ -248,6 +248,9 @@ class RandomCrop(_Padding):
                     f"the crop of {self.size[0]} x {self.size[1]}; pad_if_needed=True pads it"
                 )
         return self.size
+
+    def at_size(self, old, new):
+        return with_size(self, old, new), True
 
     def compile(self, position):
         cdef Op out = _compiled(self, position)

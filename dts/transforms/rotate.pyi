@@ -9,14 +9,14 @@ class RandomRotation(Transform):
     degrees: tuple[float, float]
     interpolation: str
     center: tuple[float, float] | None
-    fill: float | tuple[float, ...]
+    fill: float | tuple[float, ...] | None
     def __init__(
         self,
         degrees: float | tuple[float, float],
         interpolation: str = "nearest",
         *,
         center: tuple[float, float] | None = None,
-        fill: float | Sequence[float] = 0,
+        fill: float | Sequence[float] | None = 0,
     ) -> None: ...
     def check_channels(self, channels: int) -> None: ...
     def drawn(self, values: tuple[float, ...], choices: tuple[int, ...]) -> dict[str, Any]: ...

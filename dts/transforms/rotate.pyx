@@ -19,6 +19,7 @@ cdef enum:
     # dts_op.flag
     INTERPOLATION = 0
     CENTRED = 1
+    FILLED = 2
 
 LIMIT = 1e5     # degrees
 
@@ -45,17 +46,16 @@ cdef int _run(const dts_op *op, const dts_draw *d, const dts_image *src, const d
     for k in range(3):
         fill[k] = <float> op.number[k]
     warp_rotation(d.value[0], cx, cy, matrix)
-    warp(src, dst, matrix, op.flag[INTERPOLATION], fill)
+    warp(src, dst, matrix, op.flag[INTERPOLATION], fill if op.flag[FILLED] else NULL)
     return DTS_OK
 
 
 class RandomRotation(Transform):
     """Turn the picture by a random angle, counter-clockwise, as torchvision's.
 
-    The result has the size of the input; there is no ``expand``. Pixel for pixel as torchvision
-    2's tensor path. With "nearest", a position exactly between two pixels (90 degrees, and sides
-    of which one is odd) may take the other neighbour; with "bilinear", values within 1e-5 of a
-    half may round the other way (1 level, in a few pixels of a million).
+    The result has the size of the input; there is no ``expand``. "nearest" takes the same pixels
+    as torchvision's tensor path; with "bilinear", values that lie within 1e-5 of a half may round
+    the other way (1 level, about 20 values in a million).
 
     Parameters
     ----------
@@ -65,8 +65,10 @@ class RandomRotation(Transform):
         "nearest" or "bilinear".
     center : None or (float, float)
         x and y of the point that stays, in pixels from the upper left corner; None: the centre.
-    fill : float or sequence of float
-        What comes from outside, 0..255, for all channels or one for each.
+    fill : None, float or sequence of float
+        What comes from outside, 0..255, for all channels or one for each. With "bilinear" the
+        pixels at the edge are first mixed with 0 and then with this, as torchvision does; None
+        leaves the second out.
 
     Raises
     ------
@@ -95,7 +97,7 @@ class RandomRotation(Transform):
                 raise ValueError(f"center must be (x, y), not {center!r}")
             center = tuple(check_number("center", v, -1e6, 1e6) for v in center)
         self.center = center
-        self.fill = check_fill("fill", fill)
+        self.fill = None if fill is None else check_fill("fill", fill)
 
     def check_channels(self, channels):
         check_fill_channels("fill", self.fill, channels)
@@ -107,7 +109,8 @@ class RandomRotation(Transform):
         cdef Op out = Op()
         out.op.kind = OP_PIXELS
         out.op.position = position
-        write_fill(out, self.fill)
+        write_fill(out, 0 if self.fill is None else self.fill)
+        out.op.flag[FILLED] = self.fill is not None
         out.op.number[LOW], out.op.number[HIGH] = self.degrees
         out.op.flag[INTERPOLATION] = (
             WARP_BILINEAR if self.interpolation == "bilinear" else WARP_NEAREST

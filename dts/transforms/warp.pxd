@@ -14,7 +14,8 @@ cdef enum:
 
 
 # Fill `dst`, of the size and channels of `src` and never the same memory. `fill`: what comes from
-# outside, 0..255 for each channel.
+# outside, 0..255 for each channel; NULL, as torchvision's None: 0, and bilinear does not blend
+# with it a second time.
 cdef void warp(const dts_image *src, const dts_image *dst, const double *matrix, int interpolation,
                const float *fill) noexcept nogil
 

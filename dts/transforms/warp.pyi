@@ -8,6 +8,6 @@ def warp_image(
     matrix: Sequence[float],
     *,
     interpolation: str = "nearest",
-    fill: float | Sequence[float] = 0,
+    fill: float | Sequence[float] | None = 0,
 ) -> NDArray[np.uint8]: ...
 def warp_matrix(kind: str, *numbers: float) -> list[float]: ...

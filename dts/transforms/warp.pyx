@@ -28,8 +28,9 @@ cdef void warp(const dts_image *src, const dts_image *dst, const double *matrix,
     job.bilinear = interpolation == WARP_BILINEAR
     for k in range(6):
         job.theta[k] = <float> matrix[k]
+    job.blend = fill != NULL
     for k in range(3):
-        job.fill[k] = fill[k if src.channels == 3 else 0]
+        job.fill[k] = 0 if fill == NULL else fill[k if src.channels == 3 else 0]
     warp_run(&job)
 
 
@@ -76,8 +77,9 @@ def warp_image(image, matrix, *, interpolation="nearest", fill=0):
         ``sx = m[0] x + m[1] y + m[2]``, ``sy = m[3] x + m[4] y + m[5]``.
     interpolation : str
         "nearest" or "bilinear".
-    fill : float or sequence of float
-        What comes from outside the picture, 0..255, for all channels or one for each.
+    fill : None, float or sequence of float
+        What comes from outside the picture, 0..255, for all channels or one for each. None: 0, and
+        "bilinear" does not blend with it a second time at the edge, as torchvision does.
 
     Returns
     -------
@@ -93,6 +95,7 @@ def warp_image(image, matrix, *, interpolation="nearest", fill=0):
     cdef float values[3]
     cdef const uint8_t[::1] read
     cdef uint8_t[::1] write
+    cdef bint given
     cdef int k, mode = check_interpolation("interpolation", interpolation) == "bilinear"
     image = np.asarray(image)
     if (image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] not in (1, 3)
@@ -101,7 +104,8 @@ def warp_image(image, matrix, *, interpolation="nearest", fill=0):
     matrix = [check_number("matrix", v) for v in matrix]
     if len(matrix) != 6:
         raise ValueError(f"matrix must have 6 numbers, not {len(matrix)}")
-    fill = check_fill("fill", fill)
+    given = fill is not None
+    fill = check_fill("fill", fill) if given else 0
     for k in range(6):
         m[k] = matrix[k]
     for k in range(3):
@@ -115,7 +119,7 @@ def warp_image(image, matrix, *, interpolation="nearest", fill=0):
     src.height, src.width, src.channels = dst.height, dst.width, dst.channels = image.shape
     src.stride = dst.stride = <long long> image.shape[1] * image.shape[2]
     with nogil:
-        warp(&src, &dst, m, mode, values)
+        warp(&src, &dst, m, mode, values if given else NULL)
     return out
 
 
