@@ -62,7 +62,7 @@ def kept_bytes(setup: "Setup", sources: "dict[str, Source]", output: "OutputPlan
         return 0
     if "val" not in sources:
         raise ConfigError("using_cpvs: there is no validation set to keep")
-    for op in output.chains["val"]:
+    for op in output.stages["val"][0].chain:
         if op.is_random:
             raise ConfigError(
                 f"using_cpvs: {op!r} of val_transforms draws random numbers; what is kept would "

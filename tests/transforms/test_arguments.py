@@ -61,11 +61,6 @@ def test_fill_values(value):
         RandomErasing(value=value)
 
 
-def test_random_fill_is_announced():
-    with pytest.raises(NotImplementedError, match="random"):
-        RandomErasing(value="random")
-
-
 def test_the_positional_forms_of_the_reference():
     assert RandomResizedCrop(224, 0.08, 1.0) == RandomResizedCrop(224)
     assert RandomResizedCrop(224, 0.2, 0.9, 0.5, 2.0) == RandomResizedCrop(
