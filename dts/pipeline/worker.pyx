@@ -9,8 +9,8 @@ from dts.decode.jpeg cimport (
 )
 from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
-    FORMAT_FLOAT16, FORMAT_UINT8, dts_scratch, dts_sink, dts_source, format_bytes, materialise, render, scratch_picture,
-    scratch_temp,
+    FORMAT_FLOAT16, FORMAT_UINT8, dts_scratch, dts_sink, dts_source, format_bytes, materialise,
+    render, scratch_picture, scratch_temp,
 )
 from dts.pipeline.views cimport decode_for_all
 from dts.sample cimport dts_sample
@@ -20,9 +20,10 @@ from dts.status cimport (
 from dts.transforms.chain cimport chain_draw
 from dts.transforms.erase cimport erase_bytes, erase_normals
 from dts.transforms.op cimport (
-    ERASE_RANDOM, OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view, view_is_inside,
-    view_is_whole, view_open,
+    ERASE_RANDOM, OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view,
+    view_is_inside, view_is_whole, view_open,
 )
+
 
 cdef extern from "dts/kernels/half.h" nogil:
     uint16_t dts_half(float v)
@@ -32,20 +33,25 @@ cdef void erase_row(const dts_plan *plan, const dts_draw *d, int row, uint8_t *o
     """Noise for one row of a box, straight into the output's format."""
     cdef float normal[64]
     cdef uint8_t level[64]
-    cdef int k, at, n = d.w * plan.channels
-    for k in range(n):
-        at = k // plan.channels * plan.out_channels + k % plan.channels
-        if plan.format == FORMAT_UINT8:
-            if k % 64 == 0:
-                erase_bytes(d, row * ((n + 63) // 64) + k // 64, level)
-            out[at] = level[k % 64]
-            continue
-        if k % 64 == 0:
-            erase_normals(d, row * ((n + 63) // 64) + k // 64, normal)
-        if plan.format == FORMAT_FLOAT16:
-            (<uint16_t *> out)[at] = dts_half(normal[k % 64])
-        else:
-            (<float *> out)[at] = normal[k % 64]
+    cdef int groups = (d.w * plan.channels + 63) // 64
+    cdef int group = row * groups, used = 64, _x, c
+    for _x in range(d.w):
+        for c in range(plan.channels):
+            if used == 64:
+                if plan.format == FORMAT_UINT8:
+                    erase_bytes(d, group, level)
+                else:
+                    erase_normals(d, group, normal)
+                group += 1
+                used = 0
+            if plan.format == FORMAT_UINT8:
+                out[c] = level[used]
+            elif plan.format == FORMAT_FLOAT16:
+                (<uint16_t *> out)[c] = dts_half(normal[used])
+            else:
+                (<float *> out)[c] = normal[used]
+            used += 1
+        out += plan.out_channels * format_bytes(plan.format)
 
 
 cdef void erase(const dts_plan *plan, int op, const dts_draw *d, uint8_t *out) noexcept nogil:
