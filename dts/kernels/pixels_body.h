@@ -251,15 +251,21 @@ DTS_INLINE void px_normals(uint32_t a, uint32_t b, float *first, float *second) 
     *second = radius * ((quarter & 2) ? -across : across);
 }
 
-PX_TARGET DTS_INLINE void PX(noise_group)(uint8_t *out, const uint8_t *in, const dts_noise *s, uint32_t c0) {
+PX_TARGET DTS_INLINE void PX(normal_group)(float *normal, const dts_noise *s, uint32_t c0) {
     uint32_t word[4][PX_LANES];
-    float normal[PX_GROUP];
-    const float mean = s->mean, sigma = s->sigma;
     PX_WORDS(s, c0, word);
     for (int pair = 0; pair < 2; ++pair)
         for (int l = 0; l < PX_LANES; ++l)
             px_normals(word[2 * pair][l], word[2 * pair + 1][l], &normal[2 * PX_LANES * pair + l],
                        &normal[2 * PX_LANES * pair + PX_LANES + l]);
+}
+
+PX_TARGET void PX(normals)(float *out, const dts_noise *s) { PX(normal_group)(out, s, s->c0); }
+
+PX_TARGET DTS_INLINE void PX(noise_group)(uint8_t *out, const uint8_t *in, const dts_noise *s, uint32_t c0) {
+    float normal[PX_GROUP];
+    const float mean = s->mean, sigma = s->sigma;
+    PX(normal_group)(normal, s, c0);
     if (s->clip)
         for (int i = 0; i < PX_GROUP; ++i)
             out[i] = px_level((float)in[i] + (mean + sigma * normal[i]) + 0.5f);
