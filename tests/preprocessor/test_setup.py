@@ -39,6 +39,7 @@ WRONG_TYPES = [
     ("load_workers", ("2",)),
     ("preprocess_workers", (True,)),
     ("cpu_binding", (0,)),
+    ("direct_io", (1,)),
     ("batch_size", (8.0,)),
     ("drop_last", ("no",)),
     ("prefetch_batches", (None,)),
