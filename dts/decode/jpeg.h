@@ -58,11 +58,11 @@ struct dts_jpeg {
     int channels;
     int row_x, row_w;   /* columns that rows hold */
     int row, row_end;   /* next row, and one past the last that was asked for */
+    dts_splice splice;
     uint8_t *line;      /* one row of CMYK, kept from picture to picture */
     size_t line_size;
     const uint8_t *pixels; /* the fallback's picture */
     int64_t warnings;
-    dts_splice splice;
     char reason[224];
 };
 

@@ -267,32 +267,6 @@ def set_library(library):
         _library = chosen.c
 
 
-def pixel_limit():
-    """Return the pixels of the largest picture that is decoded. See `set_pixel_limit`."""
-    return dts_jpeg_pixel_limit()
-
-
-def set_pixel_limit(pixels):
-    """Set the largest picture that is decoded; all others are refused before memory is taken.
-
-    Parameters
-    ----------
-    pixels : int
-        Width times height, at least 1. The default is ``2**28``.
-
-    Returns
-    -------
-    int
-        The limit until now.
-    """
-    cdef int64_t limit = index(pixels)
-    if limit < 1:
-        raise ValueError(f"set_pixel_limit: {pixels} pixels")
-    before = dts_jpeg_pixel_limit()
-    dts_jpeg_set_pixel_limit(limit)
-    return before
-
-
 cdef dict _modes = {"auto": DTS_SPLICE_AUTO, "never": DTS_SPLICE_NEVER,
                     "always": DTS_SPLICE_ALWAYS}
 
@@ -328,4 +302,30 @@ def set_splicing(when):
         raise ValueError(f"set_splicing: {when!r} is not 'auto', 'never' or 'always'")
     before = splicing()
     dts_splice_set_mode(_modes[when])
+    return before
+
+
+def pixel_limit():
+    """Return the pixels of the largest picture that is decoded. See `set_pixel_limit`."""
+    return dts_jpeg_pixel_limit()
+
+
+def set_pixel_limit(pixels):
+    """Set the largest picture that is decoded; all others are refused before memory is taken.
+
+    Parameters
+    ----------
+    pixels : int
+        Width times height, at least 1. The default is ``2**28``.
+
+    Returns
+    -------
+    int
+        The limit until now.
+    """
+    cdef int64_t limit = index(pixels)
+    if limit < 1:
+        raise ValueError(f"set_pixel_limit: {pixels} pixels")
+    before = dts_jpeg_pixel_limit()
+    dts_jpeg_set_pixel_limit(limit)
     return before

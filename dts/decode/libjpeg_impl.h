@@ -66,8 +66,6 @@ static void on_message(void *cinfo, int level) {
     if (level >= 0)
         return;
     const int *param = k->err.msg_parm.i, what = meaning(k);
-    if (what == DTS_MSG_STRAY_BYTES && param[0] == DTS_SPLICE_PAD && j->splice.active)
-        return;
     if (what == DTS_MSG_HARMLESS) {
         j->warnings++;
     } else if (what == DTS_MSG_STRAY_BYTES) {
@@ -304,6 +302,9 @@ static void stop(dts_jpeg *j) {
                                         : j->row == j->info.height;
     if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && to_end)
         j->warnings += ends_oddly(k);
+    /* libjpeg tells of stray bytes at some later marker; that may be one that was left out. */
+    if (j->splice.active && k->c.marker->discarded_bytes != 0)
+        j->warnings++;
     if (k->made && !CATCH(k))
         library_of(k)->abort_decompress(&k->c);
 }

@@ -72,11 +72,11 @@ cdef class Decoder:
 
     Attributes
     ----------
+    spliced : int
+        Pictures so far of which only the restart intervals were read that the region needs.
     warnings : int
         Harmless oddities of the last picture: end marker missing with all pixels there, stray
         bytes, and broken EXIF where `orientation` was asked for.
-    spliced : int
-        Pictures so far of which only the restart intervals were read that the region needs.
     """
 
     cdef dts_jpeg *j
@@ -94,12 +94,12 @@ cdef class Decoder:
         free(self.scratch)
 
     @property
-    def warnings(self):
-        return jpeg_warnings(self.j)
-
-    @property
     def spliced(self):
         return jpeg_spliced(self.j)
+
+    @property
+    def warnings(self):
+        return jpeg_warnings(self.j)
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""

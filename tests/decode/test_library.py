@@ -160,7 +160,7 @@ OFFSETS = """
 C(err); C(progress); C(src); C(image_width); C(image_height); C(num_components);
 C(out_color_space); C(dct_method); C(do_fancy_upsampling); C(input_scan_number);
 C(input_iMCU_row); C(coef_bits); C(comp_info); C(progressive_mode); C(max_v_samp_factor);
-C(unread_marker);
+C(unread_marker); C(marker);
 E(error_exit); E(emit_message); E(output_message); E(format_message); E(reset_error_mgr);
 E(msg_code); E(msg_parm); E(trace_level); E(num_warnings); E(jpeg_message_table);
 E(last_jpeg_message);
