@@ -2,8 +2,14 @@
 #include "dts/decode/jpeg.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static _Atomic int own_entropy = 1;
+
+void dts_jpeg_set_own_entropy(int on) { own_entropy = on; }
+int dts_jpeg_own_entropy(void) { return own_entropy; }
 
 int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) {
     if (j->status != DTS_OK)
@@ -54,6 +60,7 @@ int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size, dts_jpeg_inf
     j->size = size;
     j->status = DTS_OK;
     j->warnings = 0;
+    j->own_entropy = 0;
     j->reason[0] = 0;
     if (dts_jpeg_parse(j) != DTS_OK)
         return j->status;

@@ -60,6 +60,7 @@ struct dts_jpeg {
     size_t line_size;
     const uint8_t *pixels; /* the fallback's picture */
     int64_t warnings;
+    int own_entropy; /* this picture's codes are read by entropy.c */
     char reason[224];
 };
 
@@ -82,6 +83,11 @@ int dts_jpeg_parse(dts_jpeg *j);
 int dts_jpeg_check_scans(dts_jpeg *j);
 void dts_jpeg_set_pixel_limit(int64_t pixels);
 int64_t dts_jpeg_pixel_limit(void);
+
+/* Whether files that entropy.c can read are read by it (the default), or by libjpeg. Nothing but the
+ * time is different. */
+void dts_jpeg_set_own_entropy(int on);
+int dts_jpeg_own_entropy(void);
 
 /* orientation.c. Between header and rows: the picture's EXIF orientation, 1 to 8; 1 where there is
  * none, and 1 and a warning where the EXIF data makes no sense. */

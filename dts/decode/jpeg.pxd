@@ -28,6 +28,7 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int row
         const uint8_t *pixels
         int64_t warnings
+        int own_entropy
         char reason[224]
 
 

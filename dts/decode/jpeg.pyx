@@ -50,6 +50,8 @@ cdef extern from "dts/decode/jpeg.h" nogil:
     int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) noexcept
     void dts_jpeg_set_pixel_limit(int64_t pixels) noexcept
     int64_t dts_jpeg_pixel_limit() noexcept
+    void dts_jpeg_set_own_entropy(int on) noexcept
+    int dts_jpeg_own_entropy() noexcept
     int dts_jpeg_orientation(dts_jpeg *j) noexcept
     void dts_upright_size(int orientation, int *width, int *height) noexcept
     void dts_stored_box(int orientation, int width, int height, int *x, int *y, int *w,
@@ -277,4 +279,24 @@ def set_pixel_limit(pixels):
         raise ValueError(f"set_pixel_limit: {pixels} pixels")
     before = dts_jpeg_pixel_limit()
     dts_jpeg_set_pixel_limit(limit)
+    return before
+
+
+def set_own_entropy(bint on):
+    """Say whether the Huffman codes of baseline pictures are read by this package's own decoder.
+
+    For tests and benchmarks: pixels, errors and warnings are the same, the own decoder is faster.
+
+    Parameters
+    ----------
+    on : bool
+        The default is True; libjpeg's own decoder takes over at anything odd in a file.
+
+    Returns
+    -------
+    bool
+        The setting until now.
+    """
+    before = bool(dts_jpeg_own_entropy())
+    dts_jpeg_set_own_entropy(on)
     return before

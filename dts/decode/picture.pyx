@@ -71,6 +71,9 @@ cdef class Decoder:
     warnings : int
         Harmless oddities of the last picture: end marker missing with all pixels there, stray
         bytes, and broken EXIF where `orientation` was asked for.
+    own_entropy : bool
+        Whether the Huffman codes of the last picture were read by this package's own decoder:
+        baseline files in one scan, as far as they were without fault. libjpeg read them else.
     """
 
     cdef dts_jpeg *j
@@ -90,6 +93,10 @@ cdef class Decoder:
     @property
     def warnings(self):
         return jpeg_warnings(self.j)
+
+    @property
+    def own_entropy(self):
+        return bool(self.j.own_entropy)
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""
