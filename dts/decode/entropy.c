@@ -1,13 +1,12 @@
 /* Rules of the code are in ITU-T T.81, annex F.2.2.
  *
  * An entry of `one`, for the DTS_HUFF_LOOK bits that come next:
- *     bits 0-5    bits of the code and its value together; 0: not all of them were seen
+ *     bits 0-7    bits of the code and its value together; 0: they are more, or no code is known
  *     bits 8-15   AC: zeros before the value (END: it is the last code of the block)
- *     bits 16-31  the value, signed
- * or, where bits 0-5 are 0 and the code itself was seen: its length in bits 8-15, and above it the
- * symbol. All 0: a longer code.
- *
- * An entry of `many`: bits of all codes in bits 0-3 and by how much they move on among the block's
+ *     bits 16-31  the value, signed; or where bits 0-7 are 0
+ *     bits 16-23  bits of the value
+ *     bits 24-31  bits of the code; 0: it is longer
+ * An entry of `many`: bits of all codes in bits 0-4 and by how much they move on among the block's
  * coefficients above that, LAST more when the block ends with them. SINGLE: not even one fits. */
 #include "dts/decode/entropy.h"
 
@@ -26,7 +25,15 @@
 #define SWAP64(x) _byteswap_uint64(x)
 #endif
 
-enum { END = 100, LAST = 192, SINGLE = 1 << 15, LONGEST = 16, DC_LIMIT = 1 << 24 };
+enum {
+    MOST = 18, /* bits that a step takes at most: a filled reader lasts for three */
+    END = 100,
+    MISSING = 1 << 20, /* bits, far more than there can be */
+    LAST = 192,
+    SINGLE = 1 << 15,
+    LONGEST = 16,
+    DC_LIMIT = 1 << 24,
+};
 
 /* Where the coefficients of the zigzag lie. Those past the last are of an END, or of a damaged
  * block: they go to the last, which an END finds unset. */
@@ -45,12 +52,10 @@ typedef struct reader {
     int count, past;
 } reader;
 
-/* The value that `size` bits mean. */
-INLINE int extend(int bits, int size) {
-    return bits - (((bits >> (size - 1)) - 1) & ((1 << size) - 1));
-}
-
-static void fill_bytewise(reader *r) {
+/* Slow ways take a reader by value and return it: one whose address is taken would have to live in
+ * memory on the quick ways too. */
+static reader fill_bytewise(reader reader_before) {
+    reader *r = &reader_before;
     while (r->count < 56) {
         uint64_t byte = 0;
         if (r->at < r->end && *r->at != 0xFF) {
@@ -64,6 +69,7 @@ static void fill_bytewise(reader *r) {
         r->bits |= byte << (56 - r->count);
         r->count += 8;
     }
+    return *r;
 }
 
 /* Have at least 56 bits ready. Bits below the count are those that come, or 0. */
@@ -79,7 +85,7 @@ INLINE void fill(reader *r) {
             return;
         }
     }
-    fill_bytewise(r);
+    *r = fill_bytewise(*r);
 }
 
 INLINE void drop(reader *r, uint32_t n) {
@@ -87,79 +93,108 @@ INLINE void drop(reader *r, uint32_t n) {
     r->count -= (int)(n & 63);
 }
 
-/* What `entry` stands for when it does not hold all. In the form of an entry, with bits dropped;
- * the value of an unknown code is told by *odd. */
-static uint32_t decode_long(reader *r, const dts_huff_table *t, int is_dc, uint32_t entry,
-                            int *odd) {
-    int length = (entry >> 8) & 0xFF, symbol = (int)(entry >> 16), run, size, value = 0;
-    if (r->count < 2 * LONGEST)
-        fill(r);
-    if (entry == 0) {
-        const int32_t code = (int32_t)(r->bits >> 48);
+INLINE int size_of_symbol(int symbol, int is_dc) { return is_dc ? symbol : symbol & 15; }
+
+INLINE int run_of_symbol(int symbol, int is_dc) {
+    return is_dc ? 0 : (symbol & 15) == 0 && symbol != 0xF0 ? END : symbol >> 4;
+}
+
+INLINE int run_of(uint32_t entry) { return (entry >> 8) & 0xFF; }
+
+/* The value of the `size` bits that come after a code of `length` bits. */
+INLINE int value_of(uint64_t bits, uint32_t length, uint32_t size) {
+    const uint64_t next = bits << length;
+    const int64_t negative = ~((int64_t)next >> 63); /* all ones when its first bit is 0 */
+    return (int)((int64_t)(next >> 1 >> (63 - size)) + (negative & (1 - (1 << size))));
+}
+
+typedef struct step {
+    reader r;
+    int run, value;
+} step;
+
+/* A code whose entry does not tell enough. One that does not exist ends the block, and counts as
+ * data that are missing. */
+static step decode_long(reader r, const dts_huff_table *t, int is_dc, uint32_t entry) {
+    uint32_t length = entry >> 24, size = (entry >> 16) & 0xFF;
+    int run = run_of(entry);
+    if (r.count < 2 * LONGEST)
+        fill(&r);
+    if (length == 0) {
+        const int32_t code = (int32_t)(r.bits >> 48);
         for (length = DTS_HUFF_LOOK + 1; code >= t->limit[length]; length++)
             ;
         if (length > LONGEST) {
-            *odd = 1;
-            return END << 8;
+            r.past = MISSING;
+            return (step){r, END, 0};
         }
-        symbol = t->symbols[((code >> (LONGEST - length)) - t->first[length]) & 0xFF];
+        const int symbol = t->symbols[((code >> (LONGEST - length)) - t->first[length]) & 0xFF];
+        run = run_of_symbol(symbol, is_dc);
+        size = (uint32_t)size_of_symbol(symbol, is_dc);
     }
-    drop(r, (uint32_t)length);
-    run = is_dc ? 0 : symbol >> 4;
-    size = is_dc ? symbol : symbol & 15;
-    if (size) {
-        value = extend((int)(r->bits >> (64 - size)), size);
-        drop(r, (uint32_t)size);
-    } else if (!is_dc && run != 15) {
-        run = END;
-    }
-    fill(r);
-    return (uint32_t)run << 8 | (uint32_t)value << 16;
+    const int value = value_of(r.bits, length, size);
+    drop(&r, length + size);
+    fill(&r);
+    return (step){r, run, value};
 }
 
-INLINE uint32_t decode(reader *r, const dts_huff_table *t, int is_dc, int *odd) {
+/* Returns the run. */
+INLINE int decode(reader *r, const dts_huff_table *t, int is_dc, int *value) {
     const uint32_t entry = t->one[r->bits >> (64 - DTS_HUFF_LOOK)];
-    if (UNLIKELY((entry & 63) == 0))
-        return decode_long(r, t, is_dc, entry, odd);
-    drop(r, entry);
-    return entry;
+    if (UNLIKELY((entry & 0xFF) == 0)) {
+        const uint32_t length = entry >> 24, size = (entry >> 16) & 0xFF;
+        if (UNLIKELY(length == 0 || length + size > MOST)) {
+            const step s = decode_long(*r, t, is_dc, entry);
+            *r = s.r;
+            *value = s.value;
+            return s.run;
+        }
+        *value = value_of(r->bits, length, size);
+        drop(r, length + size);
+    } else {
+        *value = (int32_t)entry >> 16;
+        drop(r, entry);
+    }
+    return run_of(entry);
 }
-
-INLINE int value_of(uint32_t entry) { return (int32_t)entry >> 16; }
 
 /* Where a block's last code has led: behind the last coefficient, or to an END. */
 INLINE int ends_well(int k) { return k == 64 || k > END; }
 
-/* A code that is looked up has at most DTS_HUFF_LOOK bits, and after a longer one the reader is
- * filled: it lasts for a DC value and four more. */
-INLINE void decode_ac(reader *r, const dts_huff_table *t, int16_t *block, int *odd) {
+/* After a code that was not in the table the reader is filled, so it lasts for the DC code and two
+ * more. */
+INLINE int decode_ac(reader *r, const dts_huff_table *t, int16_t *block) {
     int k = 1;
 #define STEP                                                                                       \
     {                                                                                              \
-        const uint32_t entry = decode(r, t, 0, odd);                                               \
-        k += (entry >> 8) & 0xFF;                                                                  \
-        block[natural[k]] = (int16_t)value_of(entry);                                              \
+        int value;                                                                                 \
+        k += decode(r, t, 0, &value);                                                              \
+        block[natural[k]] = (int16_t)value;                                                        \
         if (++k >= 64)                                                                             \
             break;                                                                                 \
     }
     for (;;) {
-        STEP STEP STEP STEP
+        STEP STEP
         fill(r);
+        STEP
     }
 #undef STEP
-    *odd |= !ends_well(k);
+    return ends_well(k);
 }
 
 /* Find out how far the next bits lead. */
 static uint32_t look_far(dts_huff_table *t, uint32_t index) {
     uint64_t bits = (uint64_t)index << (64 - DTS_HUFF_PASS);
-    uint32_t length = 0, moved = 0;
-    while (length < DTS_HUFF_PASS) {
-        const uint32_t entry = t->one[bits >> (64 - DTS_HUFF_LOOK)], n = entry & 63;
-        const uint32_t run = (entry >> 8) & 0xFF;
-        if (n == 0 || length + n > DTS_HUFF_PASS || (run < END && moved + run + 1 > 64))
+    uint32_t total = 0, moved = 0;
+    while (total < DTS_HUFF_PASS) {
+        const uint32_t entry = t->one[bits >> (64 - DTS_HUFF_LOOK)], all_seen = entry & 0xFF;
+        const uint32_t seen = all_seen ? all_seen : entry >> 24;
+        const uint32_t n = all_seen ? all_seen : seen + ((entry >> 16) & 0xFF);
+        const uint32_t run = (uint32_t)run_of(entry);
+        if (seen == 0 || total + seen > DTS_HUFF_PASS || total + n > MOST ||
+            (run < END && moved + run + 1 > 64))
             break;
-        length += n;
+        total += n;
         bits <<= n;
         if (run == END) {
             moved += LAST;
@@ -167,12 +202,12 @@ static uint32_t look_far(dts_huff_table *t, uint32_t index) {
         }
         moved += run + 1;
     }
-    return t->many[index] = (uint16_t)(length ? length | moved << 4 : SINGLE);
+    return t->many[index] = (uint16_t)(total ? total | moved << 5 : SINGLE);
 }
 
 /* Codes may be taken together only when the block does not end between two of them: each moves on,
  * so it is enough that it does not end before the last. */
-INLINE void pass_ac(reader *r, dts_huff_table *t, int *odd) {
+INLINE int pass_ac(reader *r, dts_huff_table *t) {
     int k = 1;
 #define STEP                                                                                       \
     {                                                                                              \
@@ -180,23 +215,24 @@ INLINE void pass_ac(reader *r, dts_huff_table *t, int *odd) {
         uint32_t entry = t->many[index];                                                           \
         if (UNLIKELY(entry == 0))                                                                  \
             entry = look_far(t, index);                                                            \
-        const int to = k + (int)(entry >> 4);                                                      \
+        const int to = k + (int)(entry >> 5);                                                      \
         if (LIKELY(to <= 64 || (to > LAST && to < LAST + 64))) {                                   \
-            r->bits <<= entry & 15;                                                                \
-            r->count -= (int)(entry & 15);                                                         \
+            drop(r, entry & 31);                                                                   \
             k = to;                                                                                \
         } else {                                                                                   \
-            k += ((decode(r, t, 0, odd) >> 8) & 0xFF) + 1;                                         \
+            int value;                                                                             \
+            k += decode(r, t, 0, &value) + 1;                                                      \
         }                                                                                          \
         if (k >= 64)                                                                               \
             break;                                                                                 \
     }
     for (;;) {
-        STEP STEP STEP
+        STEP STEP
         fill(r);
+        STEP
     }
 #undef STEP
-    *odd |= !ends_well(k);
+    return ends_well(k);
 }
 
 static int restart(dts_huff *h) {
@@ -212,8 +248,7 @@ static int restart(dts_huff *h) {
     return 1;
 }
 
-int dts_huff_mcu(dts_huff *h, int16_t *const *blocks) {
-    int odd = 0;
+INLINE int mcu(dts_huff *h, int16_t *const *blocks) {
     if (h->interval) {
         if (h->until_restart == 0 && !restart(h))
             return 0;
@@ -222,16 +257,18 @@ int dts_huff_mcu(dts_huff *h, int16_t *const *blocks) {
     reader r = {h->at, h->end, h->bits, h->count, h->past};
     for (int i = 0; i < h->n_blocks; i++) {
         const dts_huff_block *b = &h->block[i];
+        int change;
         fill(&r);
-        const int32_t dc = h->dc[b->component] += value_of(decode(&r, b->dc, 1, &odd));
-        odd |= dc > DC_LIMIT || dc < -DC_LIMIT;
+        decode(&r, b->dc, 1, &change);
+        const int32_t dc = h->dc[b->component] += change;
+        int well = dc < DC_LIMIT && dc > -DC_LIMIT;
         if (blocks && b->needed) {
             blocks[i][0] = (int16_t)dc;
-            decode_ac(&r, b->ac, blocks[i], &odd);
+            well &= decode_ac(&r, b->ac, blocks[i]);
         } else {
-            pass_ac(&r, b->ac, &odd);
+            well &= pass_ac(&r, b->ac);
         }
-        if (UNLIKELY(odd))
+        if (UNLIKELY(!well))
             return 0;
     }
     h->at = r.at;
@@ -245,7 +282,20 @@ int dts_huff_mcu(dts_huff *h, int16_t *const *blocks) {
     return r.count - r.past < 8 && r.end - r.at >= 2 && r.at[0] == 0xFF && r.at[1] == 0xD9;
 }
 
+static int mcu_plain(dts_huff *h, int16_t *const *blocks) { return mcu(h, blocks); }
+
+/* Shifts by a number in any register take a tenth off. */
+#if defined(__x86_64__) && defined(__GNUC__)
+__attribute__((target("bmi2"))) static int mcu_bmi2(dts_huff *h, int16_t *const *blocks) {
+    return mcu(h, blocks);
+}
+#define BEST_MCU (__builtin_cpu_supports("bmi2") ? mcu_bmi2 : mcu_plain)
+#else
+#define BEST_MCU mcu_plain
+#endif
+
 void dts_huff_begin(dts_huff *h, const uint8_t *data, size_t size) {
+    h->mcu = BEST_MCU;
     h->at = data;
     h->end = data + size;
     h->bits = 0;
@@ -255,23 +305,20 @@ void dts_huff_begin(dts_huff *h, const uint8_t *data, size_t size) {
     h->next_restart = 0;
 }
 
-/* All entries that begin with a code: those with its values, where all of these are seen. */
+/* All entries that begin with a code: with each of its values, where these are seen. */
 static void enter(dts_huff_table *t, int is_dc, int code, int length, int symbol) {
-    const int size = is_dc ? symbol : symbol & 15, run = is_dc ? 0 : symbol >> 4;
-    const int room = DTS_HUFF_LOOK - length;
+    const int size = size_of_symbol(symbol, is_dc), room = DTS_HUFF_LOOK - length;
+    const uint32_t run = (uint32_t)run_of_symbol(symbol, is_dc) << 8;
     uint32_t *to = t->one + ((size_t)code << room);
     if (size > room) {
         for (int i = 0; i < 1 << room; i++)
-            to[i] = (uint32_t)length << 8 | (uint32_t)symbol << 16;
+            to[i] = run | (uint32_t)size << 16 | (uint32_t)length << 24;
         return;
     }
     for (int bits = 0; bits < 1 << size; bits++) {
-        const int value = size ? extend(bits, size) : 0;
-        const int zeros = is_dc || size || run == 15 ? run : END;
-        const uint32_t entry =
-            (uint32_t)(length + size) | (uint32_t)zeros << 8 | (uint32_t)value << 16;
+        const int value = value_of((uint64_t)bits << (63 - size) << 1, 0, (uint32_t)size);
         for (int i = 0; i < 1 << (room - size); i++)
-            *to++ = entry;
+            *to++ = run | (uint32_t)(length + size) | (uint32_t)value << 16;
     }
 }
 

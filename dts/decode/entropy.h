@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    DTS_HUFF_LOOK = 10, /* bits looked at for one code and its value */
+    DTS_HUFF_LOOK = 11, /* bits looked at for one code and its value */
     DTS_HUFF_PASS = 12, /* for as many codes as fit, where none is kept */
     DTS_HUFF_BLOCKS = 10,
 };
@@ -30,7 +30,9 @@ typedef struct dts_huff_block {
     int needed; /* 0: of a component that is not wanted */
 } dts_huff_block;
 
-typedef struct dts_huff {
+typedef struct dts_huff dts_huff;
+
+struct dts_huff {
     const uint8_t *at, *end; /* bytes not yet in `bits` */
     uint64_t bits;           /* the next ones, from the top */
     int count;               /* how many */
@@ -38,10 +40,11 @@ typedef struct dts_huff {
     int32_t dc[4];           /* last DC value of each component */
     int64_t mcus_left;       /* in the picture */
     int interval, until_restart, next_restart;
-    int n_blocks; /* in an MCU */
+    int (*mcu)(dts_huff *h, int16_t *const *blocks); /* below */
+    int n_blocks;                                    /* in an MCU */
     dts_huff_block block[DTS_HUFF_BLOCKS];
     dts_huff_table table[2][4]; /* DC and AC; kept as long as files have the same */
-} dts_huff;
+};
 
 /* Make ready to use a table: counts[1..16] codes of each length, symbols in order of code. It has
  * to be valid. */
@@ -51,6 +54,6 @@ dts_huff_table *dts_huff_use(dts_huff *h, int ac, int number, const uint8_t *cou
 void dts_huff_begin(dts_huff *h, const uint8_t *data, size_t size);
 /* Decode an MCU into cleared blocks, or pass over it (NULL). 0: the data are odd, and so are the
  * blocks. After the last MCU h->at is the end marker. */
-int dts_huff_mcu(dts_huff *h, int16_t *const *blocks);
+static inline int dts_huff_mcu(dts_huff *h, int16_t *const *blocks) { return h->mcu(h, blocks); }
 
 #endif
