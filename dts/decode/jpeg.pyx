@@ -37,11 +37,13 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int (*start)(dts_jpeg *j, int x, int y, int w, int h) noexcept
         int (*rows)(dts_jpeg *j, uint8_t *const *rows, int n) noexcept
         void (*stop)(dts_jpeg *j) noexcept
+        int scales
 
     dts_jpeg *dts_jpeg_new(const dts_jpeg_ops *ops, const void *library) noexcept
     void dts_jpeg_free(dts_jpeg *j) noexcept
     int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
                         dts_jpeg_info *info) noexcept
+    int dts_jpeg_scale(dts_jpeg *j, int denominator) noexcept
     int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,
                        int *row_x, int *row_w) noexcept
     int dts_jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n) noexcept
@@ -130,7 +132,8 @@ cdef void _stop(dts_jpeg *j) noexcept nogil:
         j.codec = NULL
 
 
-cdef dts_jpeg_ops _whole_picture = dts_jpeg_ops(_nothing, _drop, _nothing, _start, _rows, _stop)
+cdef dts_jpeg_ops _whole_picture = dts_jpeg_ops(_nothing, _drop, _nothing, _start, _rows, _stop,
+                                            0)
 
 
 # --- the contract
@@ -151,6 +154,10 @@ cdef void jpeg_free(dts_jpeg *j) noexcept nogil:
 cdef int jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
                      dts_jpeg_info *info) noexcept nogil:
     return dts_jpeg_header(j, data, size, info)
+
+
+cdef int jpeg_scale(dts_jpeg *j, int denominator) noexcept nogil:
+    return dts_jpeg_scale(j, denominator)
 
 
 cdef int jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,

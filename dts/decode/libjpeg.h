@@ -98,7 +98,8 @@ typedef struct ljpeg_decompress {
     int num_components;
     int unused_jpeg_color_space;
     int out_color_space;
-    unsigned unused_scale[2];
+    unsigned scale_num;
+    unsigned scale_denom;
     double unused_gamma;
     int unused_modes[2];
     int dct_method;

@@ -65,7 +65,7 @@ static void take_over(codec *k) {
 /* After crop: MCUs of other columns are not transformed, and so need not be decoded. */
 static void pass_columns(codec *k) {
     const dts_jpeg *j = k->owner;
-    const int mcu = j->info.mcu_width;
+    const int mcu = j->info.mcu_width / j->scale;
     if (k->c.num_components == 1 && k->c.max_h_samp_factor > 1)
         return; /* versions of libjpeg differ in what they take for an MCU here */
     k->first_column = j->row_x / mcu;

@@ -245,13 +245,13 @@ static int smoothed(const codec *k) {
  * components are upsampled in another way. libjpeg moves the left side to an MCU. */
 static void crop(codec *k, int x, int w) {
     dts_jpeg *j = k->owner;
-    const int width = j->info.width, mcu = j->info.mcu_width;
+    const int width = j->width, mcu = j->info.mcu_width / j->scale, least = j->info.mcu_width;
     int left = x > 0 ? x - 1 : 0, right = x + w < width ? x + w + 1 : width;
     left -= left % mcu;
-    if (width - left < mcu && left > 0)
+    while (width - left < least && left > 0)
         left -= mcu;
-    if (right - left < mcu)
-        right = left + mcu < width ? left + mcu : width;
+    if (right - left < least)
+        right = left + least < width ? left + least : width;
     unsigned crop_x = (unsigned)left, crop_w = (unsigned)(right - left);
     library_of(k)->crop_scanline(&k->c, &crop_x, &crop_w);
     j->row_x = (int)crop_x;
@@ -267,6 +267,8 @@ static int begin(dts_jpeg *j, int y, int64_t warnings) {
     k->c.out_color_space = j->info.components == 4 ? LJPEG_CMYK
                            : j->channels == 3      ? LJPEG_RGB
                                                    : LJPEG_GRAYSCALE;
+    k->c.scale_num = 1;
+    k->c.scale_denom = (unsigned)j->scale;
     k->c.dct_method = LJPEG_ISLOW;
     k->c.do_fancy_upsampling = 1;
     k->c.progress = &k->progress;
@@ -278,7 +280,7 @@ static int begin(dts_jpeg *j, int y, int64_t warnings) {
         return j->status;
     take_over(k);
     j->row_x = 0;
-    j->row_w = j->info.width;
+    j->row_w = j->width;
     if (!smoothed(k)) {
         crop(k, k->x, k->w);
         pass_columns(k);
@@ -350,10 +352,10 @@ static int ends_oddly(const codec *k) {
 
 static void stop(dts_jpeg *j) {
     codec *k = j->codec;
-    if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && j->row == j->info.height)
+    if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && j->row == j->height)
         j->warnings += ends_oddly(k);
     if (k->made && !CATCH(k))
         library_of(k)->abort_decompress(&k->c);
 }
 
-const dts_jpeg_ops DTS_JPEG_NAME(ops) = {make, drop, header, start, rows, stop};
+const dts_jpeg_ops DTS_JPEG_NAME(ops) = {make, drop, header, start, rows, stop, 1};

@@ -32,12 +32,14 @@ class Decoder:
         region: tuple[int, int, int, int] | None = None,
         channels: Literal[1, 3] = 3,
         out: NDArray[np.uint8] | None = None,
+        scale: Literal[1, 2, 4, 8] = 1,
     ) -> NDArray[np.uint8]: ...
 
 def decode(
     data: _Data,
     region: tuple[int, int, int, int] | None = None,
     channels: Literal[1, 3] = 3,
+    scale: Literal[1, 2, 4, 8] = 1,
 ) -> NDArray[np.uint8]: ...
 def header(data: _Data) -> JpegHeader: ...
 def orientation(data: _Data) -> int: ...
