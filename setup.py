@@ -51,7 +51,10 @@ SHARED = "dts._cyutility"  # one copy of Cython's memoryview code, not one per m
 C_SOURCES = {
     "dts.kernels.kernels": "dts/kernels/*.c",
     "dts.decode.jpeg": "dts/decode/*.c",
+    "dts.format.crc": "dts/format/*.c",
 }
+# Let loops be made vectors of; change no bits.
+UNIX_EXTRA = {"dts.kernels.kernels": ["-fno-math-errno", "-fno-trapping-math"]}
 LIBRARIES = {"dts.decode.jpeg": [] if os.name == "nt" else ["dl"]}
 
 
@@ -86,7 +89,7 @@ class BuildExt(build_ext):
             cflags += [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-g", "-O1"]
             ldflags += [f"-fsanitize={SANITIZE}"]
         for ext in self.extensions:
-            ext.extra_compile_args = cflags
+            ext.extra_compile_args = cflags + ([] if msvc else UNIX_EXTRA.get(ext.name, []))
             ext.extra_link_args = ldflags
         super().build_extensions()
 

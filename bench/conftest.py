@@ -1,39 +1,115 @@
-"""The file that every gate measures: made here, or named by the environment."""
+"""One room for all gates, and the one table at the end of the run."""
 
-import os
+import platform
+import subprocess
 
+import harness
 import pytest
+import room as shared
+from room import ROOT
 
 import dts
-from dts import demo
-from dts.export import export_folder
+
+RESULTS = pytest.StashKey[list]()
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("gates")
+    group.addoption("--gate-seconds", type=float, help="time of each gate, instead of its own")
+    group.addoption("--gate-tries", type=int, default=2, help="measurements on a busy machine")
+
+
+def pytest_configure(config):
+    config.stash[RESULTS] = []
+    config.option.benchmark_quiet = True  # its own table would say the same in other words
 
 
 @pytest.fixture(scope="session")
-def dts_file(tmp_path_factory):
-    """Return a function: level -> path of a .dts file of that level.
-
-    ``DTS_BENCH_FOLDER`` names a class folder tree to pack; without it 400 pictures are made.
-    """
-    folder = os.environ.get("DTS_BENCH_FOLDER")
-    room = tmp_path_factory.mktemp("gates")
-    if folder is None:
-        folder = room / "train"
-        demo.make_folder(folder, 400)
-    files = {}
-
-    def packed(level):
-        if level not in files:
-            path = room / f"folder_train_lv{level}.dts"
-            export_folder(folder, path, level=level, split="train")
-            files[level] = path
-        return files[level]
-
-    return packed
+def room(tmp_path_factory):
+    """Return the Room of this run. Its folder is removed: it holds a GB."""
+    path = tmp_path_factory.mktemp("gates")
+    yield shared.Room(path)
+    shared.shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture
-def described(benchmark):
-    """Return the benchmark fixture, with what it ran on in its extra_info."""
-    benchmark.extra_info.update({k: str(v) for k, v in dts.build_info().items()})
-    return benchmark
+def measured(request, room):
+    """Return a function that measures a gate and puts the result into the table."""
+    options = request.config.option
+
+    def measure(gate):
+        result = harness.measure(
+            gate, room, tries=options.gate_tries, seconds=options.gate_seconds
+        )
+        request.config.stash[RESULTS].append(result.facts())
+        return result
+
+    return measure
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    facts = config.stash[RESULTS]
+    if facts:
+        terminalreporter.section("gates")
+        terminalreporter.write_line("\n".join(machine_lines()))
+        terminalreporter.write_line("\n".join(harness.table(facts)))
+
+
+def machine():
+    """Return what a figure depends on, without what only names this very machine."""
+    build = dts.build_info()
+    jpeg = build["jpeg"]
+    return {
+        "cpu": cpu_model(),
+        "cpus": harness.cpus(),
+        "isa": build["isa"],
+        "compiler": build["compiler"],
+        "jpeg": f"{jpeg['kind']} {jpeg['version']}",
+        "python": build["python"],
+        "numpy": build["numpy"],
+        "dts": build["version"],
+        "commit": commit(),
+    }
+
+
+def machine_lines():
+    m = machine()
+    return [
+        f"{m['cpu']}, {m['cpus']} CPUs, {m['isa']}; {m['jpeg']}; {m['compiler']};"
+        f" numpy {m['numpy']}; commit {m['commit']}",
+        "",
+    ]
+
+
+def cpu_model():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            lines = [line.partition(":") for line in file]
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((v.strip() for k, _, v in lines if k.strip() == "model name"), platform.machine())
+
+
+def commit():
+    """Return the commit that is measured, with a + if files were changed since."""
+    try:
+        told = ["git", "-C", str(ROOT)]
+        name = subprocess.run(
+            [*told, "rev-parse", "--short=12", "HEAD"], check=True, capture_output=True, text=True
+        )
+        state = subprocess.run(
+            [*told, "status", "--porcelain", "-uno"], check=True, capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return name.stdout.strip() + "+" * bool(state.stdout.strip())
+
+
+def pytest_benchmark_update_machine_info(config, machine_info):
+    machine_info.clear()
+    machine_info.update(machine())
+
+
+def pytest_benchmark_update_commit_info(config, commit_info):
+    for key in ("branch", "project", "author_time"):
+        commit_info.pop(key, None)

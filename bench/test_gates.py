@@ -1,35 +1,44 @@
-"""Timed gates: ratios that must hold, each against a baseline of the same interleaved run.
+"""Every gate as a test: ``bash tools/bench.sh`` runs them, the tests never do.
 
-``bash tools/bench.sh`` runs them; the tests never do. A gate whose baseline moved by more than a
-quarter is skipped, since the machine was busy: a ratio made then proves nothing.
+A gate that a busy machine spoilt is skipped: a ratio made then proves nothing, for or against.
 """
 
+from pathlib import Path
+
+import harness
 import pytest
+from conftest import machine
 
-from dts import measure
+
+class Replay:
+    """A clock that moves by what was measured, so that pytest-benchmark's figures are ours."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def advance(self, seconds):
+        self.now += seconds
 
 
+replay = Replay()
+
+
+@pytest.mark.benchmark(timer=replay)
 @pytest.mark.parametrize(
-    ("level", "dtype", "limit"),
-    [
-        (3, "float16", 1.0),
-        (0, "float16", 1.0),
-    ],
+    "gate", harness.load_gates(Path(__file__).parent), ids=lambda g: f"{g.area}: {g.name}"
 )
-def test_pipeline_costs_no_more_than_plain_decode(described, dts_file, level, dtype, limit):
-    """RandomResizedCrop(224), flip, normalise, one thread, against simplejpeg's full decode."""
-    found = described.pedantic(
-        measure.compare,
-        args=(dts_file(level),),
-        kwargs={"rounds": 7, "pictures": 400, "dtype": dtype},
-    )
-    described.extra_info.update(
-        ratio=round(found.ratio, 4),
-        ratios=[round(r, 4) for r in found.ratios],
-        pipeline_ms=found.pipeline_ms,
-        decode_ms=found.decode_ms,
-    )
-    print("\n" + "\n".join(found.lines()))
-    if found.ratio > limit and found.busy:
-        pytest.skip(f"machine busy: ratio {found.ratio:.3f} with an uneasy baseline")
-    assert found.ratio <= limit
+def test_gate(benchmark, measured, gate):
+    result = measured(gate)
+    benchmark.group = gate.area
+    benchmark.extra_info.update(result.facts(), **machine())
+    if result.reason:
+        pytest.skip(result.reason)
+    turns = iter(result.figures)
+    benchmark.pedantic(lambda: replay.advance(next(turns)), rounds=len(result.figures))
+    if result.verdict == harness.MACHINE_BUSY:
+        pytest.skip(f"machine busy: ratio {result.ratio:.3f} for {gate.target()}")
+    if result.verdict == harness.FAIL:
+        pytest.fail(f"{result.ratio:.3f}, wanted {gate.target()}", pytrace=False)

@@ -30,8 +30,8 @@ class ArraySource(Source):
         height, width, _ = kind.shape
         self.kind = kind
         self.counts = counts
-        self.names = None
         self.array_shape = kind.shape
+        self.num_classes = kind.num_classes
         self.memory_bytes = sum(counts) * (kind.sample_bytes + 8)  # pixels, label, order
         self.max_area = height * width
 

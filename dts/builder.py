@@ -4,7 +4,7 @@ import copy
 import logging
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -14,6 +14,7 @@ from dts.config import LoadMode, NormMode
 from dts.datasets.catalog import ARRAY_SETS, canonical
 from dts.errors import ConfigError
 from dts.transforms import Transform
+from dts.transforms.mix import BatchTransform
 
 if TYPE_CHECKING:
     from dts.preprocessor import Preprocessor
@@ -90,6 +91,9 @@ class Setup:
         self._norm: NormMode | tuple[tuple[float, ...], tuple[float, ...]] = NormMode.NO_NORM
         self._train: tuple[Transform, ...] | None = None
         self._val: tuple[Transform, ...] | None = None
+        self._resolution: dict[int, tuple[int, int]] = {}
+        self._batch_ops: tuple[BatchTransform, ...] = ()
+        self._batch_p: float | tuple[float, ...] | None = None
         self._channels: int | None = None
         self._exif_orientation = False
         self._distributed = (0, 1)
@@ -180,7 +184,14 @@ class Setup:
         return self
 
     def cpu_binding(self, on: bool = True) -> Self:
-        """Bind threads to CPUs. Does not exist yet."""
+        """Bind the threads to CPUs of those that this process may use. Default False.
+
+        Preprocessing threads go round the NUMA nodes, each to a physical core of its own as long
+        as there are any, then to their siblings, then round again; IO threads to the CPUs of a
+        node each, so that what they read lies there. It helps where a process has the CPUs to
+        itself; processes that share a machine each need CPUs of their own (taskset, cgroups). A
+        system without such calls only logs a line. ``stats()`` counts the threads that are bound.
+        """
         self._cpu_binding = _flag("cpu_binding", on)
         return self
 
@@ -249,12 +260,68 @@ class Setup:
         self._train = _chain("train_transforms", ops)
         return self
 
+    def train_resolution(self, sizes: Mapping[int, int | tuple[int, int]]) -> Self:
+        """Train at another resolution from some epochs on: ``{0: 128, 30: 160, 60: 224}``.
+
+        Each size holds from its epoch to the next one given; before the first, the chain's own.
+        Batches have their epoch's shape, and are what a run with that size throughout gives.
+        Memory is planned for the largest. Validation is not touched: what it does by default
+        follows the training chain's own size.
+
+        Where the chain's own final size is F and another size S is wanted, sizes of the chain are
+        changed from its last step back: F becomes S, any other size s becomes s * S / F, rounded,
+        for height and width apart. Crops of pixels (CenterCrop, RandomCrop) take the steps before
+        them along, so that they show the same part of the picture; a RandomResizedCrop or Resize
+        is the last one changed, since it makes its size of any input. So RandomResizedCrop(224)
+        becomes RandomResizedCrop(128), Resize(256) and CenterCrop(224) become Resize(146) and
+        CenterCrop(128). Draws do not depend on sizes: boxes of a RandomResizedCrop stay.
+
+        Parameters
+        ----------
+        sizes : dict of int to int or (int, int)
+            Height and width (an int stands for both), 1..65,500, by first epoch.
+        """
+        if not isinstance(sizes, Mapping):
+            raise TypeError(f"train_resolution: a dict is needed, not {sizes!r}")
+        self._resolution = {}
+        for epoch, size in sizes.items():
+            sides = size if isinstance(size, (tuple, list)) else (size, size)
+            if len(sides) != 2:
+                raise TypeError(f"train_resolution: a size is an int or (h, w), not {size!r}")
+            height, width = (_integer("train_resolution", side) for side in sides)
+            self._resolution[_integer("train_resolution", epoch)] = height, width
+        return self
+
     def val_transforms(self, *ops: Transform) -> Self:
         """Transforms of the validation set.
 
         Not called: Resize(size / 0.875) and CenterCrop(size), size as the training chain's.
         """
         self._val = _chain("val_transforms", ops)
+        return self
+
+    def batch_transforms(self, *ops: BatchTransform, p: Numbers | None = None) -> Self:
+        """Mix the pictures of each training batch, by one of these operations at a time.
+
+        The labels of training batches become soft, (n, classes) float32, mixed or not;
+        ``batch.hard_labels`` are the plain ones, ``batch.mix`` tells what was done.
+
+        Parameters
+        ----------
+        *ops : MixUp or CutMix
+            One is drawn for each batch. None: no mixing.
+        p : float or sequence of float, optional
+            Probability that a batch is mixed, shared out evenly; or one for each operation, which
+            sum to at most 1. Default 1.
+        """
+        for op in ops:
+            if not isinstance(op, BatchTransform):
+                raise TypeError(f"batch_transforms: {op!r} is neither MixUp nor CutMix")
+        self._batch_ops = ops
+        if p is None or (isinstance(p, Real) and not isinstance(p, bool)):
+            self._batch_p = None if p is None else float(p)
+        else:
+            self._batch_p = _numbers("batch_transforms", p)
         return self
 
     def color_channels(self, c: int) -> Self:
@@ -297,12 +364,23 @@ class Setup:
         return self
 
     def sdmp_factor(self, k: int) -> Self:
-        """Views for each decode. Only 1 exists yet."""
+        """Decode each training picture once and make `k` views of it, 1 to 128. Default 1.
+
+        Each view has draws of its own; view 0 is what there would be without this. A batch of
+        ``batch_size`` samples then has ``k * batch_size`` rows, view after view: row v * n + i is
+        view v of sample i of n, and ``batch.views[v]`` are the images of one. The epoch keeps its
+        number of batches. Memory of training batches is k times as much.
+        """
         self._sdmp = _integer("sdmp_factor", k)
         return self
 
     def using_cpvs(self, on: bool = True) -> Self:
-        """Keep the preprocessed validation set. Does not exist yet."""
+        """Keep the validation set in memory, preprocessed, after its first whole epoch.
+
+        Later epochs hand out the same memory at no cost. Validation batches are then read-only, in
+        every epoch. ``memory_plan()`` says how much it takes; ``commit()`` refuses what does not
+        fit, and a chain that draws random numbers. Default False.
+        """
         self._cpvs = _flag("using_cpvs", on)
         return self
 
@@ -351,6 +429,10 @@ class Setup:
         _within("prefetch_batches", self._prefetch, 1, 1 << 16)
         _within("max_held_batches", self._max_held, 1, 1 << 30, optional=True)
         _within("max_intermediate_resolution", self._max_intermediate, 1, 65_500, optional=True)
+        for epoch, size in self._resolution.items():
+            _within("train_resolution: epoch", epoch, 0, 0xFFFFFFFF)
+            for side in size:
+                _within("train_resolution: size", side, 1, 65_500)
         _within("sdmp_factor", self._sdmp, 1, 128)
         _one_of("shuffle_order", self._order, (None, "global", "window"))
         _one_of("output", self._output[0], _DTYPES)
@@ -375,9 +457,6 @@ class Setup:
 
     def _check_missing_features(self):
         missing = {
-            "sdmp_factor": self._sdmp != 1,
-            "using_cpvs": self._cpvs,
-            "cpu_binding": self._cpu_binding,
             "distributed": self._distributed != (0, 1),
         }
         for method, asked in missing.items():

@@ -1,6 +1,7 @@
 """What a Setup says about transforms and output, checked: chains, final sizes, normalisation."""
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ import numpy as np
 from dts.config import NormMode
 from dts.errors import ConfigError
 from dts.kernels import norm_constants
-from dts.transforms import CenterCrop, RandomErasing, RandomResizedCrop, Resize, Transform
+from dts.resolution import Stage, final_size, stages
+from dts.transforms import CenterCrop, Pad, RandomErasing, Resize
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -21,14 +23,26 @@ ASPECT = 4  # long side / short side of pictures, for the memory plan
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """Chains and shapes of each split, and how pixels become numbers."""
+    """Chains and sizes of each split, and how pixels become numbers."""
 
-    chains: dict[str, tuple[Transform, ...]]
-    shapes: dict[str, tuple[int, int, int]]
+    stages: dict[str, tuple[Stage, ...]]
     between: dict[str, int]  # bytes of the pictures that a worker needs between two steps
     channels: int
     scale: tuple[float, ...]
     bias: tuple[float, ...]
+    out_channels: int
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, int, int]]:
+        """(h, w, c) of the largest samples of each split, which slots are made for."""
+        return {
+            name: max((self.shape(stage) for stage in found), key=math.prod)
+            for name, found in self.stages.items()
+        }
+
+    def shape(self, stage: Stage) -> tuple[int, int, int]:
+        """(h, w, c) of a sample in that stage."""
+        return (*stage.size, self.out_channels)
 
 
 def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
@@ -42,14 +56,25 @@ def plan_output(setup: "Setup", sources: "dict[str, Source]") -> OutputPlan:
     starts = {name: source.array_shape for name, source in sources.items()}
     channels = _channels(setup, starts)
     chains = {name: _chain(setup, name, starts) for name in sources}
-    sizes = {name: _final_size(name, ops, starts[name]) for name, ops in chains.items()}
+    plan = {
+        name: stages(ops, starts[name], setup._resolution)
+        if name == "train"
+        else (Stage(0, ops, final_size(name, ops, starts[name])),)
+        for name, ops in chains.items()
+    }
     last = _out_channels(setup, channels)
-    _check_between(setup, chains, starts)
+    _check_channels(chains, channels)
+    _check_between(setup, plan, starts)
     _check_erase(setup, chains, channels)
     scale, bias = _norm(setup, channels)
-    shapes = {name: (height, width, last) for name, (height, width) in sizes.items()}
-    between = {name: _between(ops, starts[name], channels) for name, ops in chains.items()}
-    return OutputPlan(chains, shapes, between, channels, scale, bias)
+    between = {
+        name: max(
+            _between(stage.chain, starts[name], channels, sources[name].max_area)
+            for stage in found
+        )
+        for name, found in plan.items()
+    }
+    return OutputPlan(plan, between, channels, scale, bias, last)
 
 
 def _channels(setup, starts):
@@ -72,7 +97,7 @@ def _chain(setup, name, starts):
     if ops is not None:
         return ops
     if name == "val" and setup._train:
-        height, width = _final_size("train", setup._train, starts.get("train", starts["val"]))
+        height, width = final_size("train", setup._train, starts.get("train", starts["val"]))
         if starts["val"] is not None and starts["val"][:2] == (height, width):
             return ()
         tall, wide = (int(side / 0.875 + 0.5) for side in (height, width))
@@ -80,34 +105,17 @@ def _chain(setup, name, starts):
     return ()
 
 
-def _final_size(name, ops, start):
-    size = None if start is None else start[:2]
-    for op in ops:
-        size = op.output_size(size)
-    if size is None:
-        raise ConfigError(
-            f"{name}_transforms: the pictures of this set differ in size, and "
-            f"{'the chain' if ops else 'no chain'} brings them to one: "
-            "add RandomResizedCrop(size), Resize((h, w)) or CenterCrop(size)"
-        )
-    if size[0] * size[1] > 1 << 26:
-        raise ConfigError(
-            f"{name}_transforms: a result of {size[0]} x {size[1]} pixels is too large"
-        )
-    return size
-
-
 def _out_channels(setup, channels):
     dtype, wanted = setup._output
     return wanted if wanted is not None else (4 if dtype == "float16" else channels)
 
 
-def _check_between(setup, chains, starts):
+def _check_between(setup, plan, starts):
     """Hold the sides that a chain passes through to the user's cap."""
     cap = setup._max_intermediate
-    for name, ops in chains.items():
+    for name, stage in ((name, stage) for name, found in plan.items() for stage in found):
         size = None if starts[name] is None else starts[name][:2]
-        for op in ops:
+        for op in stage.chain:
             size = op.output_size(size)
             if cap is not None and size is not None and max(size) > cap:
                 raise ConfigError(
@@ -116,23 +124,51 @@ def _check_between(setup, chains, starts):
                 )
 
 
-def _between(ops, start, channels):
-    """Bytes of whole pictures in between; a worker keeps two at most.
+def _check_channels(chains, channels):
+    for name, ops in chains.items():
+        for op in ops:
+            try:
+                op.check_channels(channels)
+            except ValueError as error:
+                raise ConfigError(f"{name}_transforms: {op!r}: {error}") from None
 
-    There is one where another resize follows, and where a crop may have to be padded.
+
+def _between(ops, start, channels, max_area):
+    """Bytes of whole pictures in between (a worker keeps two at most), and of what they take.
+
+    There is one where another resize follows, where a picture may have to be padded, and before
+    and after an operation on pixels.
     """
     size = None if start is None else start[:2]
-    sizes = []
-    steps = [op for op in ops if isinstance(op, (RandomResizedCrop, Resize, CenterCrop))]
+    area = max(max_area, 1) if size is None else size[0] * size[1]
+    pictures, temp = [], 0
+    steps = [op for op in ops if not op.is_carrier]
     for op, follows in itertools.zip_longest(steps, steps[1:]):
+        before = area
+        if op.is_pixels:
+            side = math.isqrt(before - 1) + 1
+            temp = max(temp, op.temp_bytes(size or (side, side), channels))
+            pictures.append(before * channels)
         size = op.output_size(size)
-        if isinstance(op, CenterCrop) or isinstance(follows, (RandomResizedCrop, Resize)):
-            if size is not None:
-                sizes.append(size[0] * size[1] * channels)
-            else:
-                assert isinstance(op.size, int)  # only Resize(side) leaves the size open
-                sizes.append(op.size * op.size * ASPECT * channels)
-    return sum(sorted(sizes)[-2:])
+        area = _area(size, op, before)
+        resampled = follows is not None and follows.resamples
+        if op.is_pixels or resampled or op.pads:
+            pictures.append(area * channels)
+    return sum(sorted(pictures)[-2:]) + temp
+
+
+def _area(size, op, before):
+    """Pixels of a picture; where the chain has left its size open, an estimate."""
+    if size is not None:
+        return size[0] * size[1]
+    if isinstance(op, Resize) and isinstance(op.size, int):
+        return op.size * op.size * ASPECT
+    if isinstance(op, Pad):
+        left, top, right, bottom = op.padding
+        longest = math.isqrt(before * ASPECT) + 1  # of a picture that is ASPECT times as long
+        sides = left + right + top + bottom
+        return before + longest * sides + (left + right) * (top + bottom)
+    return before
 
 
 def _check_erase(setup, chains, channels):

@@ -22,6 +22,7 @@ from dts.datasets.report import human_bytes, printable
 from dts.errors import DtsError, FormatError
 from dts.export import export_dataset
 from dts.export.repair import repair
+from dts.export.roi import has_roi_layout
 from dts.format import DtsFile, read_header
 from dts.format.volumes import first_volume
 from dts.version import __version__
@@ -98,6 +99,7 @@ def run_export(options: argparse.Namespace) -> None:
         options.src,
         options.dst,
         level=options.level,
+        roi=options.roi,
         split=options.split,
         classes=options.classes,
         jobs=options.jobs,
@@ -152,10 +154,12 @@ def _contents(path: str) -> dict[str, Any]:
                 "sample_names": file.names is not None,
                 "block_crcs": file.block_crcs is not None,
                 "sample_crcs": file.sample_crcs is not None,
+                "roi": has_roi_layout(file),
             }
     except (DtsError, OSError) as error:
-        nothing = dict.fromkeys(("files", "blocks", "samples", "class_names", "sample_names"))
-        return {"problem": _explained(error), **nothing, "block_crcs": None, "sample_crcs": None}
+        counts, parts = ("files", "blocks", "samples"), ("class_names", "sample_names")
+        nothing = dict.fromkeys((*counts, *parts, "block_crcs", "sample_crcs", "roi"))
+        return {"problem": _explained(error), **nothing}
 
 
 def _some(names: list[str], limit: int = 6) -> str:
@@ -320,6 +324,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--split", required=True, choices=("train", "val"))
     export.add_argument(
         "--level", type=int, choices=range(4), help="of folder and imagenet, where it is needed"
+    )
+    export.add_argument(
+        "--roi",
+        action="store_true",
+        help="level 1-3: restart markers, so that loading a crop reads a part of a picture only",
     )
     export.add_argument(
         "--classes",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class NormMode(Enum):
@@ -49,7 +50,7 @@ class SplitConfig:
     batch_size, prefetch, workers : int
         Rows of a batch; batches ready ahead; preprocessing threads.
     sample_shape : tuple of int
-        (h, w, c) of a finished sample.
+        (h, w, c) of a finished sample; of the largest, where epochs differ.
     dtype, label_dtype : str
         "uint8", "float16", "float32"; "int32", "int64".
     channels : int
@@ -64,6 +65,19 @@ class SplitConfig:
         "raise", "skip" or "replace".
     drop_last : bool
         Leave out a last batch that is not full.
+    worker_masks : tuple of bytes
+        CPUs of each preprocessing thread, bit i % 8 of byte i / 8 for CPU i, all of one length;
+        empty: the system places them.
+    views : int
+        Views of each sample, all in its batch.
+    batch_ops : tuple of BatchTransform
+        What is done to whole batches; empty: nothing, and labels are plain.
+    batch_shares : tuple of float
+        Probability of each of those.
+    classes : int
+        Columns of the soft labels; 0 where there are none.
+    keep : bool
+        Batches are not given back: they stay in memory.
     max_held : int or None
         Most batches that the user may hold at once.
     """
@@ -84,6 +98,12 @@ class SplitConfig:
     workers: int
     on_error: str
     drop_last: bool
+    worker_masks: tuple[bytes, ...] = ()
+    views: int = 1
+    batch_ops: tuple[Any, ...] = ()
+    batch_shares: tuple[float, ...] = ()
+    classes: int = 0
+    keep: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,11 +118,13 @@ class SplitPlan:
     slot_bytes: int
     workers: int
     scratch_bytes: int
+    kept_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:
-        """Arena, batch slots and the workers' scratch memory together."""
-        return self.arena_bytes + self.slots * self.slot_bytes + self.workers * self.scratch_bytes
+        """Arena, batch slots, the workers' scratch memory and batches that are kept, together."""
+        slots = self.slots * self.slot_bytes + self.kept_bytes
+        return self.arena_bytes + slots + self.workers * self.scratch_bytes
 
 
 @dataclass(frozen=True)
@@ -124,7 +146,8 @@ class MemoryPlan:
         lines = [
             f"{s.split}: {s.mode}, {_size(s.arena_bytes)} of blocks for a file of "
             f"{_size(s.file_bytes)}, {s.slots} batch slots of {_size(s.slot_bytes)}, "
-            f"{s.workers} workers with up to {_size(s.scratch_bytes)} each: "
+            f"{s.workers} workers with up to {_size(s.scratch_bytes)} each"
+            f"{f', {_size(s.kept_bytes)} of batches that are kept' if s.kept_bytes else ''}: "
             f"{_size(s.total_bytes)}"
             for s in self.splits
         ]

@@ -76,10 +76,28 @@ class DecodeError(_SampleError):
     """A picture that cannot be decoded. Attributes as in CorruptError."""
 
 
+class TransformError(_SampleError):
+    """A transform of the user's own that failed. Attributes as in CorruptError.
+
+    ``__cause__`` is the exception that a Python function raised, where it was not too long ago.
+    """
+
+
 # The order and the numbers are those of dts/status.h.
-(OK, END, CLOSED, NO_MEMORY, IO, TRUNCATED, BAD_BLOCK, BAD_CRC, BAD_IMAGE, TOO_LARGE, INTERNAL) = (
-    range(11)
-)
+(
+    OK,
+    END,
+    CLOSED,
+    NO_MEMORY,
+    IO,
+    TRUNCATED,
+    BAD_BLOCK,
+    BAD_CRC,
+    BAD_IMAGE,
+    TOO_LARGE,
+    INTERNAL,
+    TRANSFORM,
+) = range(12)
 
 _CLASS_OF: dict[int, type[Exception]] = {
     CLOSED: ClosedError,
@@ -91,6 +109,7 @@ _CLASS_OF: dict[int, type[Exception]] = {
     BAD_IMAGE: DecodeError,
     TOO_LARGE: DecodeError,
     INTERNAL: DtsError,
+    TRANSFORM: TransformError,
 }
 
 

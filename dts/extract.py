@@ -2,12 +2,12 @@
 
 import os
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from dts.errors import CorruptError, ExportError
 from dts.format import DtsFile
+from dts.format.crc import crc32
 
 
 def extract(
@@ -73,7 +73,7 @@ def is_safe(name: str, *, windows: bool = os.name == "nt") -> bool:
 def checked_sample(file: DtsFile, id: int) -> tuple[memoryview, int]:
     """Return data and label of a sample, if it is what was packed."""
     data, label = file[id]
-    if file.sample_crcs is not None and zlib.crc32(data) != file.sample_crcs[id]:
+    if file.sample_crcs is not None and crc32(data) != file.sample_crcs[id]:
         volume, block, sample = file.find(id)
         raise CorruptError(
             "CRC-32 differs from that of the packed picture",

@@ -1,7 +1,7 @@
 """Folders of class folders as a source: RAW loading, without a .dts file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dts.datasets.folders import find_folders, list_splits
@@ -20,14 +20,19 @@ class FolderSource(Source):
         blocks = FolderBlocks(listing, spread=False)
         self.paths = blocks.paths
         self.place = os.fsdecode(blocks.root)
-        self.names = blocks.names
+        self._names = blocks.names
         self.class_names = [os.fsdecode(name) for name in listing.classes]
+        self.num_classes = len(listing.classes)
         self.file_bytes = int(listing.sizes.sum())
         self.memory_bytes = int(blocks.rooms.sum())
         self.max_area = 0
 
     def __len__(self) -> int:
         return len(self.listing)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
 
     def picture_size(self, id: int) -> tuple[int, int]:
         with open(self.paths[id], "rb") as file:

@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dts import decode, kernels
 from dts.version import __version__
 
-__all__ = ["__version__", "build_info"]
+__all__ = ["__version__", "build_info", "get_include"]
 
 
 def build_info() -> dict[str, Any]:
@@ -32,3 +33,14 @@ def build_info() -> dict[str, Any]:
         "available_isas": list(kernels.available_isas()),
         "jpeg": decode.library_info(),
     }
+
+
+def get_include() -> str:
+    """Return the folder that a C compiler needs to find dts's headers.
+
+    Returns
+    -------
+    str
+        With it ``#include "dts/transforms/user_transform.h"`` works: see `CFunction`.
+    """
+    return str(Path(__file__).parents[1])

@@ -6,6 +6,7 @@ gives one ratio. CPU time is compared, not wall time.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import statistics
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import simplejpeg
@@ -23,7 +24,19 @@ from dts.errors import ConfigError
 from dts.format import DtsFile, read_header
 from dts.format.layout import PICTURES
 
-BUSY = 1.25  # a plain decode that moves by more than this was not measured in peace
+BUSY = 1.25  # a baseline whose `spread` is larger was not measured in peace
+
+
+def spread(values: Sequence[float]) -> float:
+    """Say by which factor values move: their upper quartile over their lower one.
+
+    Unlike largest over smallest it does not grow with the number of rounds, and one round that
+    was disturbed does not spoil the others.
+    """
+    if len(values) < 2:
+        return 1.0
+    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return upper / lower if lower > 0 else 1.0
 
 
 @dataclass
@@ -68,7 +81,7 @@ class Comparison:
     @property
     def busy(self) -> bool:
         """Whether the plain decode moved by more than a quarter from round to round."""
-        return max(self.decode_ms) > BUSY * min(self.decode_ms)
+        return spread(self.decode_ms) > BUSY
 
     def to_json(self) -> str:
         """Return everything as JSON text."""
@@ -127,16 +140,14 @@ class PlainDecode:
 
 
 class OneThreadPipeline:
-    """The usual training chain over one .dts file, with one IO and one preprocessing thread.
-
-    RandomResizedCrop + RandomHorizontalFlip + IMAGENET normalisation.
+    """A chain over one .dts file, with one IO and one preprocessing thread, IMAGENET normalised.
 
     Parameters
     ----------
     path : str or Path
         A .dts file of JPEG pictures, of either split.
-    size : int
-        Side of the output, in pixels.
+    chain : sequence of transforms, optional
+        By default the usual training chain: RandomResizedCrop(224) + RandomHorizontalFlip.
     dtype : str
         Output dtype, as in ``Setup.output``.
     batch_size : int
@@ -146,13 +157,14 @@ class OneThreadPipeline:
         self,
         path: str | os.PathLike[str],
         *,
-        size: int = 224,
+        chain: Sequence[dts.Transform] | None = None,
         dtype: str = "float16",
         batch_size: int = 32,
     ) -> None:
         header = read_header(path)
         self.is_training = bool(header.is_training)
-        chain = (dts.RandomResizedCrop(size), dts.RandomHorizontalFlip())
+        if chain is None:
+            chain = (dts.RandomResizedCrop(224), dts.RandomHorizontalFlip())
         setup = (
             dts.Preprocessor.setup()
             .dataset("folder", str(path))
@@ -216,6 +228,55 @@ def _one_cpu() -> Iterator[None]:
         os.sched_setaffinity(0, allowed)
 
 
+class Turn(NamedTuple):
+    """One turn of the pipeline and one of plain decoding; see `turns`."""
+
+    pipeline: float
+    decode: float
+    rate: float
+    pictures: int
+    refused: int
+
+
+def turns(path: str | os.PathLike[str], pictures: int, **pipeline_options: Any) -> Iterator[Turn]:
+    """Let the one-thread pipeline and plain decoding take turns on one CPU, for ever.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .dts file of JPEG pictures.
+    pictures : int
+        About so many pictures a turn, in several epochs where the file has fewer.
+    **pipeline_options
+        As for `OneThreadPipeline`.
+
+    Yields
+    ------
+    Turn
+        CPU seconds a picture of either; pictures a second of wall time in the pipeline; pictures
+        taken, and how many of them simplejpeg would not decode.
+
+    Raises
+    ------
+    ConfigError
+        If the file holds no JPEG pictures.
+    """
+    if read_header(path).dataset_type != PICTURES:
+        raise ConfigError(f"bench: {Path(path).name} holds no JPEG pictures")
+    plain = PlainDecode()
+    with (
+        _one_cpu(),
+        DtsFile(path) as file,
+        OneThreadPipeline(path, **pipeline_options) as pipeline,
+    ):
+        stored: dict[int, bytes] = {}
+        while True:
+            ids, cpu, wall = pipeline.stream(pictures)
+            stored.update((i, bytes(file[i][0])) for i in set(ids) - set(stored))
+            decode = plain.cpu_seconds([stored[i] for i in ids])
+            yield Turn(cpu / len(ids), decode, len(ids) / wall, len(ids), plain.refused)
+
+
 def compare(
     path: str | os.PathLike[str],
     *,
@@ -250,26 +311,14 @@ def compare(
     """
     if rounds < 1 or pictures < 1:
         raise ConfigError("bench: rounds and pictures must be at least 1")
-    if read_header(path).dataset_type != PICTURES:
-        raise ConfigError(f"bench: {Path(path).name} holds no JPEG pictures")
     found = Comparison(str(path), build=dict(dts.build_info()))
-    plain = PlainDecode()
-    with (
-        _one_cpu(),
-        DtsFile(path) as file,
-        OneThreadPipeline(path, **pipeline_options) as pipeline,
-    ):
-        stored: dict[int, bytes] = {}
-        for turn in range(rounds + 1):
-            ids, cpu, wall = pipeline.stream(pictures)
-            stored.update((i, bytes(file[i][0])) for i in set(ids) - set(stored))
-            decode = plain.cpu_seconds([stored[i] for i in ids])
-            if turn:  # the first warms caches, clocks and the arena
-                found.pipeline_ms.append(cpu / len(ids) * 1e3)
-                found.decode_ms.append(decode * 1e3)
-                found.images_per_second.append(len(ids) / wall)
+    with contextlib.closing(turns(path, pictures, **pipeline_options)) as endless:
+        for number, turn in enumerate(itertools.islice(endless, rounds + 1)):
+            if number:  # the first warms caches, clocks and the arena
+                found.pipeline_ms.append(turn.pipeline * 1e3)
+                found.decode_ms.append(turn.decode * 1e3)
+                found.images_per_second.append(turn.rate)
             if progress:
                 progress()
-    found.pictures = len(ids)
-    found.refused = plain.refused
+    found.pictures, found.refused = turn.pictures, turn.refused
     return found

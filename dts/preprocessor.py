@@ -9,10 +9,11 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dts.batch import Batch, Draws
+from dts.batch import Batch, Draws, Mix
 from dts.config import MemoryPlan
-from dts.errors import ClosedError, ConfigError
+from dts.errors import ClosedError, ConfigError, DtsError
 from dts.plan import Split, plan_splits
+from dts.transforms.function import in_user_code
 
 if TYPE_CHECKING:
     from dts.builder import Setup
@@ -142,7 +143,10 @@ class Preprocessor:
 
     @property
     def sample_shape(self) -> tuple[int, int, int]:
-        """(h, w, c) of one sample of the training set, else of the validation set."""
+        """(h, w, c) of one sample of the training set, else of the validation set.
+
+        With ``train_resolution`` that of the largest, which the batch slots are made for.
+        """
         return next(iter(self._splits.values())).config.sample_shape
 
     def names(self, split: str) -> Sequence[str] | None:
@@ -174,7 +178,7 @@ class Preprocessor:
         """
         return {name: s.pipeline.stats() for name, s in self._splits.items()}
 
-    def draws(self, split: str, epoch: int, id: int) -> Draws:
+    def draws(self, split: str, epoch: int, id: int, view: int = 0) -> Draws:
         """Return what is drawn for a sample in an epoch: crop box, flip, erase box.
 
         Parameters
@@ -183,6 +187,8 @@ class Preprocessor:
             "train" or "val".
         epoch, id : int
             Epoch, 0 to 2^32 - 1, and sample id.
+        view : int
+            Which of the views that ``sdmp_factor`` asks for.
 
         Returns
         -------
@@ -193,7 +199,7 @@ class Preprocessor:
         IndexError
             No such id.
         ValueError
-            No such epoch.
+            No such epoch, or view.
         CorruptError, DecodeError
             The picture's size cannot be read.
         """
@@ -202,8 +208,12 @@ class Preprocessor:
         id, epoch = operator.index(id), _epoch_number(epoch)
         if not 0 <= id < len(s.source):
             raise IndexError(f"id {id} is not within 0..{len(s.source) - 1}")
+        view = operator.index(view)
+        if not 0 <= view < s.config.views:
+            raise ValueError(f"view {view} is not within 0..{s.config.views - 1}")
         height, width = s.source.picture_size(id)
-        steps = s.chain.describe(self._seed, epoch, s.config.split, id, width, height)
+        chain = s.chain_at(epoch)
+        steps = chain.describe(self._seed, epoch, s.config.split, id, width, height, view)
         return Draws.from_steps(steps, id=id, epoch=epoch, split=split, image_size=(height, width))
 
     def state_dict(self) -> dict[str, Any]:
@@ -228,6 +238,7 @@ class Preprocessor:
         """Stop all threads and give all memory back. Batches that are still held stay valid."""
         if self._closed:
             return
+        _check_outside()
         self._closed = True
         if self._pid != os.getpid():
             return
@@ -247,7 +258,7 @@ class Preprocessor:
 
     def __del__(self):
         if getattr(self, "_splits", None):
-            self.close()
+            _finalize(self)
 
     def __reduce__(self):
         raise TypeError("a Preprocessor runs threads and cannot be pickled: send the settings")
@@ -285,6 +296,7 @@ class EpochIterator:
     def _start(self):
         if self._state != "new":
             return
+        _check_outside()
         owner = self._owner
         owner._check_open()
         current = owner._current[self._split]
@@ -303,6 +315,7 @@ class EpochIterator:
         self._start()
         if self._state == "done":
             raise StopIteration
+        _check_outside()
         self._check()
         try:
             got = self._pipeline.next(self._token)
@@ -314,8 +327,18 @@ class EpochIterator:
                 self._pipeline.end(self._token)
             self._state = "done"
             raise StopIteration
-        images, labels, ids, index = got
-        return Batch(images, labels, ids, self.epoch, index)
+        images, labels, ids, soft, mixes, index = got
+        mixes = () if mixes is None else tuple(Mix.from_record(*m) for m in mixes)
+        return Batch(
+            images,
+            labels if soft is None else soft,
+            ids,
+            self.epoch,
+            index,
+            hard_labels=labels,
+            mixes=mixes,
+            n_views=self._owner._splits[self._split].config.views,
+        )
 
     def _check(self):
         if self._state == "superseded":
@@ -326,6 +349,7 @@ class EpochIterator:
 
     def close(self) -> None:
         """End the epoch here."""
+        _check_outside()
         if self._state == "running" and not self._owner._closed:
             self._state = "closed"
             if self._owner._pid == os.getpid():  # else: another thread may have held the lock
@@ -334,7 +358,27 @@ class EpochIterator:
 
     def __del__(self):
         if self._state == "running":
-            self.close()
+            _finalize(self)
+
+
+def _check_outside():
+    """Refuse what waits for the workers where a worker itself asks for it."""
+    if in_user_code():
+        raise DtsError(
+            "a Preprocessor can be neither iterated nor closed inside a transform: "
+            "the worker that runs it would wait for itself"
+        )
+
+
+def _finalize(thing):
+    """Close what nobody refers to any more.
+
+    Python may collect garbage on any thread, a worker's too, which cannot wait for itself.
+    """
+    if in_user_code():
+        threading.Thread(target=thing.close, name="dts-close").start()
+    else:
+        thing.close()
 
 
 def _epoch_number(epoch: int) -> int:

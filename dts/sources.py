@@ -32,9 +32,11 @@ class Source(ABC):
     place : str
         One path that stands for all of them.
     names : sequence of str or None
-        Names of the samples by id.
+        Names of the samples by id; those of a large set are read when they are first asked for.
     class_names : list of str or None
         By label.
+    num_classes : int
+        Labels are below.
     array_shape : tuple of (int, int, int) or None
         Height, width and channels where samples are plain arrays; None for JPEG pictures.
     file_bytes, memory_bytes : int
@@ -47,8 +49,8 @@ class Source(ABC):
 
     paths: Sequence[str]
     place: str
-    names: Sequence[str] | None
     class_names: list[str] | None
+    num_classes: int
     array_shape: tuple[int, int, int] | None = None
     file_bytes: int
     memory_bytes: int
@@ -57,6 +59,10 @@ class Source(ABC):
 
     @abstractmethod
     def __len__(self) -> int: ...
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        return None
 
     @abstractmethod
     def picture_size(self, id: int) -> tuple[int, int]:
@@ -98,8 +104,8 @@ class PictureFile(Source):
             self._check(split)
             self.paths = list(file.paths)
             self.place = file.paths[0]
-            self.names = file.names
             self.class_names = file.class_names
+            self.num_classes = file.num_classes
             self.file_bytes = sum(h.total_bytes for h in file.headers)
             self.memory_bytes = len(file.block_counts) * BLOCK
             self.max_area = max(h.max_pic_area for h in file.headers)
@@ -119,6 +125,10 @@ class PictureFile(Source):
 
     def __len__(self) -> int:
         return len(self.file)
+
+    @property
+    def names(self) -> Sequence[str] | None:
+        return self.file.names
 
     def picture_size(self, id: int) -> tuple[int, int]:
         return displayed_size(self.file[id][0], self.exif_orientation)

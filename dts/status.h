@@ -19,6 +19,7 @@ enum {
     DTS_BAD_IMAGE = 8,  /* a picture that cannot be decoded */
     DTS_TOO_LARGE = 9,  /* a picture over the pixel cap */
     DTS_INTERNAL = 10,
+    DTS_TRANSFORM = 11, /* a user's own transform failed */
 };
 
 typedef struct dts_error {
@@ -27,7 +28,7 @@ typedef struct dts_error {
     int32_t volume;     /* index of the file in its set, -1 unknown */
     int32_t block;      /* block number within that file, -1 unknown */
     int32_t sample;     /* number of the picture within its block, -1 unknown */
-    int32_t reserved;
+    int32_t reserved;   /* DTS_TRANSFORM: number of the exception, see transforms/function.pyx; else 0 */
     int64_t id;         /* sample id, -1 unknown */
     int64_t position;   /* position in the epoch, -1 unknown */
     char reason[224];   /* what is wrong, for a person; NUL-terminated */

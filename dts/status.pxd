@@ -14,6 +14,7 @@ cdef extern from "dts/status.h" nogil:
         DTS_BAD_IMAGE
         DTS_TOO_LARGE
         DTS_INTERNAL
+        DTS_TRANSFORM
 
     ctypedef struct dts_error:
         int32_t status
@@ -21,6 +22,7 @@ cdef extern from "dts/status.h" nogil:
         int32_t volume
         int32_t block
         int32_t sample
+        int32_t reserved
         int64_t id
         int64_t position
         char reason[224]

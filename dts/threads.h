@@ -3,7 +3,13 @@
 #ifndef DTS_THREADS_H
 #define DTS_THREADS_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* Two cache lines: processors fetch them in pairs. */
+#define DTS_LINE ((int64_t)128)
+static inline size_t dts_line_up(size_t n) { return (n + (size_t)DTS_LINE - 1) & ~((size_t)DTS_LINE - 1); }
+static inline void *dts_line_start(void *p) { return (void *)dts_line_up((size_t)p); }
 
 #if defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
@@ -42,6 +48,11 @@ static inline int dts_thread_create(dts_thread *t, void (*run)(void *), void *ar
     return 0;
 }
 static inline void dts_thread_join(dts_thread t) { WaitForSingleObject(t, INFINITE); CloseHandle(t); }
+static inline int dts_thread_bind(const uint8_t *cpus, int64_t n_bytes) {
+    (void)cpus;
+    (void)n_bytes;
+    return -1;
+}
 static inline int64_t dts_process_id(void) { return (int64_t)GetCurrentProcessId(); }
 /* Nanoseconds of CPU time of the calling thread; of a monotonic clock. */
 static inline int64_t dts_thread_cpu_ns(void) {
@@ -61,8 +72,12 @@ static inline int64_t dts_now_ns(void) {
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 typedef pthread_mutex_t dts_mutex;
 typedef pthread_cond_t dts_cond;
 typedef pthread_t dts_thread;
@@ -128,6 +143,20 @@ static inline int dts_thread_create(dts_thread *t, void (*run)(void *), void *ar
     return rc ? -1 : 0;
 }
 static inline void dts_thread_join(dts_thread t) { pthread_join(t, NULL); }
+/* Let the calling thread run on these CPUs only: bit i % 8 of byte i / 8 is CPU i. 0, or -1: refused, or no such call. */
+static inline int dts_thread_bind(const uint8_t *cpus, int64_t n_bytes) {
+#if defined(__linux__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    extern long syscall(long, ...);
+    unsigned long mask[1024 / sizeof(unsigned long)] = {0}; /* 8192 CPUs, the most that Linux has */
+    if (n_bytes < 1 || n_bytes > (int64_t)sizeof mask) return -1;
+    memcpy(mask, cpus, (size_t)n_bytes);
+    return syscall(SYS_sched_setaffinity, 0, sizeof mask, mask) == 0 ? 0 : -1;
+#else
+    (void)cpus;
+    (void)n_bytes;
+    return -1;
+#endif
+}
 static inline int64_t dts_process_id(void) { return (int64_t)getpid(); }
 /* Nanoseconds of CPU time of the calling thread; of a monotonic clock. */
 static inline int64_t dts_clock_ns_(clockid_t id) {

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 
 cdef extern from "dts/threads.h" nogil:
@@ -25,6 +25,11 @@ cdef extern from "dts/threads.h" nogil:
     int64_t dts_process_id() noexcept
     int64_t dts_thread_cpu_ns() noexcept
     int64_t dts_now_ns() noexcept
+    int dts_thread_bind(const uint8_t *cpus, int64_t n_bytes) noexcept
+    # Cache lines that one thread writes are apart from those of others by so much.
+    const int64_t DTS_LINE
+    void *dts_line_start(void *p) noexcept
+    size_t dts_line_up(size_t n) noexcept
     int64_t dts_load_acq(int64_t *p) noexcept
     void dts_store_rel(int64_t *p, int64_t v) noexcept
     int64_t dts_fetch_add(int64_t *p, int64_t v) noexcept

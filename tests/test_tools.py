@@ -16,23 +16,54 @@ def load(name):
     return module
 
 
-def bench_file(path, **medians):
-    entries = [{"fullname": k, "stats": {"median": v, "min": v / 2}} for k, v in medians.items()]
+def bench_file(path, *, direction="at most", verdicts=None, **ratios):
+    entries = [
+        {
+            "fullname": name,
+            "stats": {"median": ratio / 1000},
+            "extra_info": {
+                "ratio": ratio,
+                "direction": direction,
+                "verdict": (verdicts or {}).get(name, "pass"),
+            },
+        }
+        for name, ratio in ratios.items()
+    ]
     path.write_text(json.dumps({"benchmarks": entries}))
     return str(path)
 
 
+def marked(out, mark):
+    return [line.split()[0] for line in out.splitlines() if line.endswith(mark)]
+
+
 def test_compare_bench_fails_only_over_the_threshold(tmp_path, capsys):
     main = load("compare_bench").main
-    old = bench_file(tmp_path / "old.json", a=0.010, b=0.020, gone=1.0)
-    new = bench_file(tmp_path / "new.json", a=0.011, b=0.030, fresh=1.0)
+    old = bench_file(tmp_path / "old.json", a=0.80, b=0.80, gone=1.0)
+    new = bench_file(tmp_path / "new.json", a=0.84, b=1.20, fresh=1.0)
     assert main([old, new, "--threshold", "2"]) == 0
-    assert "none slower" in capsys.readouterr().out
+    assert "none worse" in capsys.readouterr().out
     assert main([old, new]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines if line.endswith("SLOWER")] == ["b"]
-    assert any(line.split() == ["a", "10.000", "11.000", "1.100"] for line in lines)
-    assert main([old, new, "--statistic", "min"]) == 1
+    out = capsys.readouterr().out
+    assert marked(out, "WORSE") == ["b"]
+    assert any(line.split() == ["a", "0.800", "0.840", "1.050"] for line in out.splitlines())
+    assert main([old, new, "--times"]) == 1
+
+
+def test_compare_bench_knows_where_more_is_better(tmp_path, capsys):
+    main = load("compare_bench").main
+    old = bench_file(tmp_path / "old.json", direction="at least", a=1.9, b=1.9)
+    new = bench_file(tmp_path / "new.json", direction="at least", a=1.2, b=2.4)
+    assert main([old, new]) == 1
+    assert marked(capsys.readouterr().out, "WORSE") == ["a"]
+
+
+def test_compare_bench_blames_nothing_on_a_busy_machine(tmp_path, capsys):
+    main = load("compare_bench").main
+    old = bench_file(tmp_path / "old.json", a=0.80)
+    new = bench_file(tmp_path / "new.json", verdicts={"a": "machine busy"}, a=1.20)
+    assert main([old, new]) == 0
+    assert marked(capsys.readouterr().out, "machine busy") == ["a"]
 
 
 def test_compare_bench_refuses_what_cannot_be_compared(tmp_path, capsys):

@@ -50,6 +50,7 @@ void dts_jpeg_free(dts_jpeg *j) {
         return;
     dts_jpeg_stop(j);
     j->ops->drop(j);
+    dts_splice_free(&j->splice);
     free(j->line);
     free(j);
 }
@@ -91,7 +92,7 @@ int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels, int *r
     j->stage = DTS_JPEG_ROWS;
     j->row = y;
     j->row_end = y + h;
-    const int status = j->ops->start(j, x, y, w, h);
+    const int status = dts_splice_start(j, x, y, w, h);
     *row_x = j->row_x;
     *row_w = j->row_w;
     return status;
@@ -102,14 +103,14 @@ int dts_jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n) {
         return j->status;
     if (j->stage != DTS_JPEG_ROWS || n < 0 || n > j->row_end - j->row)
         return dts_jpeg_fail(j, DTS_INTERNAL, "%d rows past the region", n);
-    const int status = j->ops->rows(j, rows, n);
+    const int status = dts_splice_rows(j, rows, n);
     j->row += n;
     return status;
 }
 
 int dts_jpeg_stop(dts_jpeg *j) {
     if (j->stage != DTS_JPEG_IDLE)
-        j->ops->stop(j);
+        dts_splice_stop(j);
     j->stage = DTS_JPEG_IDLE;
     j->data = NULL;
     return j->status;

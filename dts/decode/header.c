@@ -20,6 +20,7 @@ enum {
     SOI = 0xD8,
     EOI = 0xD9,
     SOS = 0xDA,
+    DRI = 0xDD,
 };
 
 static _Atomic int64_t pixel_limit = (int64_t)1 << 28;
@@ -148,7 +149,7 @@ int dts_jpeg_parse(dts_jpeg *j) {
                              size == 0 ? "empty" : "too short", (long long)size);
     if (data[0] != 0xFF || data[1] != SOI)
         return not_a_jpeg(j);
-    int frame = 0;
+    int frame = 0, interval = 0;
     for (int64_t at = 2;;) {
         while (at < size && data[at] != 0xFF) /* stray bytes between segments: libjpeg skips them */
             at++;
@@ -172,8 +173,14 @@ int dts_jpeg_parse(dts_jpeg *j) {
                                  (long long)at - 2, length);
         if (at + length > size)
             return cut_off(j);
-        if (marker == SOS)
-            return frame ? DTS_OK : dts_jpeg_fail(j, DTS_BAD_IMAGE, "scan before the frame header");
+        if (marker == SOS) {
+            if (!frame)
+                return dts_jpeg_fail(j, DTS_BAD_IMAGE, "scan before the frame header");
+            j->info.restart_interval = interval;
+            return DTS_OK;
+        }
+        if (marker == DRI && length == 4)
+            interval = data[at + 2] << 8 | data[at + 3];
         if (marker >= SOF0 && marker <= SOF15 && marker != DHT && marker != JPG && marker != DAC) {
             if (frame++)
                 return dts_jpeg_fail(j, DTS_BAD_IMAGE, "two frame headers");

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dts/decode/restart.h"
 #include "dts/status.h"
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -28,6 +29,7 @@ typedef struct dts_jpeg_info {
     int32_t mcu_width;  /* pixels */
     int32_t mcu_height;
     int32_t progressive;
+    int32_t restart_interval; /* MCUs between restart markers, 0: there are none */
 } dts_jpeg_info;
 
 typedef struct dts_jpeg dts_jpeg;
@@ -64,6 +66,7 @@ struct dts_jpeg {
     const uint8_t *pixels; /* the fallback's picture */
     int64_t warnings;
     int own_entropy; /* this picture's codes are read by entropy.c */
+    dts_splice splice;
     char reason[224];
 };
 

@@ -15,6 +15,10 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int32_t mcu_width       # pixels
         int32_t mcu_height
         int32_t progressive
+        int32_t restart_interval    # MCUs between restart markers, 0: there are none
+
+    ctypedef struct dts_splice:
+        int64_t count
 
     # Its fields are for this room alone.
     ctypedef struct dts_jpeg:
@@ -31,6 +35,7 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         const uint8_t *pixels
         int64_t warnings
         int own_entropy
+        dts_splice splice
         char reason[224]
 
 
@@ -79,3 +84,6 @@ cdef void upright_rows(uint8_t *out, int orientation, const uint8_t *rows, int64
 # Harmless warnings of the last picture (end marker missing with all pixels there, stray bytes,
 # broken EXIF where its orientation was asked for).
 cdef int64_t jpeg_warnings(dts_jpeg *j) noexcept nogil
+
+# Pictures so far of which only the restart intervals were read that the region needs.
+cdef int64_t jpeg_spliced(dts_jpeg *j) noexcept nogil

@@ -63,6 +63,15 @@ cdef extern from "dts/decode/jpeg.h" nogil:
     void dts_jpeg_cmyk_row(uint8_t *out, const uint8_t *cmyk, int n, int channels) noexcept
 
 
+cdef extern from "dts/decode/restart.h" nogil:
+    enum: DTS_SPLICE_AUTO
+    enum: DTS_SPLICE_NEVER
+    enum: DTS_SPLICE_ALWAYS
+
+    void dts_splice_set_mode(int mode) noexcept
+    int dts_splice_mode() noexcept
+
+
 cdef extern from "dts/decode/library.h" nogil:
     ctypedef struct dts_libjpeg:
         const dts_jpeg_ops *ops
@@ -199,6 +208,10 @@ cdef int64_t jpeg_warnings(dts_jpeg *j) noexcept nogil:
     return j.warnings
 
 
+cdef int64_t jpeg_spliced(dts_jpeg *j) noexcept nogil:
+    return j.splice.count
+
+
 # --- choosing a library
 
 @cython.final
@@ -306,4 +319,42 @@ def set_own_entropy(bint on):
     """
     before = bool(dts_jpeg_own_entropy())
     dts_jpeg_set_own_entropy(on)
+    return before
+
+
+cdef dict _modes = {"auto": DTS_SPLICE_AUTO, "never": DTS_SPLICE_NEVER,
+                    "always": DTS_SPLICE_ALWAYS}
+
+
+def splicing():
+    """Return when restart intervals are spliced. See `set_splicing`."""
+    mode = dts_splice_mode()
+    return next(name for name, number in _modes.items() if number == mode)
+
+
+def set_splicing(when):
+    """Choose when only the restart intervals of a JPEG are read that its region needs.
+
+    For tests and measurements, in all decoders of the process. The pixels are the same.
+
+    Parameters
+    ----------
+    when : {"auto", "never", "always"}
+        "auto", the default: where it saves enough. "always": wherever it can be done, which it
+        cannot with the simplejpeg fallback.
+
+    Returns
+    -------
+    str
+        The choice until now.
+
+    Raises
+    ------
+    ValueError
+        `when` is none of these.
+    """
+    if when not in _modes:
+        raise ValueError(f"set_splicing: {when!r} is not 'auto', 'never' or 'always'")
+    before = splicing()
+    dts_splice_set_mode(_modes[when])
     return before

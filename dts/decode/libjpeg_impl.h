@@ -75,6 +75,8 @@ static void on_message(void *cinfo, int level) {
     if (level >= 0)
         return;
     const int *param = k->err.msg_parm.i, what = meaning(k);
+    if (what == DTS_MSG_STRAY_BYTES && param[0] == DTS_SPLICE_PAD && j->splice.active)
+        return;
     if (what == DTS_MSG_HARMLESS) {
         j->warnings++;
     } else if (what == DTS_MSG_STRAY_BYTES) {
@@ -240,12 +242,15 @@ static int smoothed(const codec *k) {
     return 0;
 }
 
+/* j->width and j->height are those of the whole picture, j->info may be that of a spliced part. */
+static int at_scale(const dts_jpeg *j, int pixels) { return (pixels + j->scale - 1) / j->scale; }
+
 /* Decode fewer columns, but each pixel of [x, x + w) as in a full decode: one column more on each
  * side, since fancy upsampling looks at the neighbour, and never less than a whole MCU, since narrow
  * components are upsampled in another way. libjpeg moves the left side to an MCU. */
 static void crop(codec *k, int x, int w) {
     dts_jpeg *j = k->owner;
-    const int width = j->width, mcu = j->info.mcu_width / j->scale, least = j->info.mcu_width;
+    const int width = at_scale(j, j->info.width), mcu = j->info.mcu_width / j->scale, least = j->info.mcu_width;
     int left = x > 0 ? x - 1 : 0, right = x + w < width ? x + w + 1 : width;
     left -= left % mcu;
     while (width - left < least && left > 0)
@@ -280,7 +285,7 @@ static int begin(dts_jpeg *j, int y, int64_t warnings) {
         return j->status;
     take_over(k);
     j->row_x = 0;
-    j->row_w = j->width;
+    j->row_w = at_scale(j, j->info.width);
     if (!smoothed(k)) {
         crop(k, k->x, k->w);
         pass_columns(k);
@@ -293,11 +298,14 @@ static int begin(dts_jpeg *j, int y, int64_t warnings) {
 }
 
 /* Our entropy decoder gave up: decode the picture anew without it, from row y on. What it met before
- * was all right, so no warning was counted since start_decompress. */
+ * was all right, so no warning was counted since start_decompress. A part that was spliced is not
+ * tried again, but given up for the whole picture. */
 static int begin_again(dts_jpeg *j, int y) {
     codec *k = j->codec;
     const int64_t warnings = j->warnings;
     k->odd = 0;
+    if (j->splice.active)
+        return dts_jpeg_fail(j, DTS_BAD_IMAGE, "odd data in a spliced part");
     k->plain = 1;
     j->own_entropy = 0;
     return read_header(j) == DTS_OK ? begin(j, y, warnings) : j->status;
@@ -352,7 +360,9 @@ static int ends_oddly(const codec *k) {
 
 static void stop(dts_jpeg *j) {
     codec *k = j->codec;
-    if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && j->row == j->height)
+    const int to_end = j->splice.active ? j->splice.to_end && j->row == j->row_end
+                                        : j->row == at_scale(j, j->info.height);
+    if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && to_end)
         j->warnings += ends_oddly(k);
     if (k->made && !CATCH(k))
         library_of(k)->abort_decompress(&k->c);

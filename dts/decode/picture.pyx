@@ -23,6 +23,7 @@ from dts.decode.jpeg cimport (
     jpeg_reason,
     jpeg_rows,
     jpeg_scale,
+    jpeg_spliced,
     jpeg_start,
     jpeg_stop,
     jpeg_warnings,
@@ -43,6 +44,8 @@ class JpegHeader(NamedTuple):
         The unit of coding, in pixels.
     progressive : bool
         A region of it costs as much entropy decoding as the whole.
+    restart_interval : int
+        MCUs between restart markers; 0 where there are none.
     """
 
     width: int
@@ -51,6 +54,7 @@ class JpegHeader(NamedTuple):
     mcu_width: int
     mcu_height: int
     progressive: bool
+    restart_interval: int
 
 
 cdef enum:
@@ -75,6 +79,8 @@ cdef class Decoder:
     own_entropy : bool
         Whether the Huffman codes of the last picture were read by this package's own decoder:
         baseline files in one scan, as far as they were without fault. libjpeg read them else.
+    spliced : int
+        Pictures so far of which only the restart intervals were read that the region needs.
     """
 
     cdef dts_jpeg *j
@@ -98,6 +104,10 @@ cdef class Decoder:
     @property
     def own_entropy(self):
         return bool(self.j.own_entropy)
+
+    @property
+    def spliced(self):
+        return jpeg_spliced(self.j)
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""
@@ -158,7 +168,7 @@ cdef class Decoder:
             status = jpeg_header(self.j, data, size, &info)
         self._check(status)
         return JpegHeader(info.width, info.height, info.components, info.mcu_width,
-                          info.mcu_height, bool(info.progressive))
+                          info.mcu_height, bool(info.progressive), info.restart_interval)
 
     cdef _region(self, region, int channels, out):
         cdef int x, y, w, h, status, width = self.j.width, height = self.j.height

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,8 @@ from dts.datasets.places import open_place
 from dts.export.errors import PictureError
 from dts.export.jpeg_head import NeedMore, kind_of, read_head
 from dts.format.block import pack_table
+from dts.format.checksum import crc32_around
+from dts.format.crc import crc32
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, up64
 
 if TYPE_CHECKING:
@@ -66,13 +67,26 @@ class ReadError(Exception):
         self.reason = reason
 
 
-def _begin(level: int, number: int, sizes: ArrayLike, labels: ArrayLike):
-    """Make an empty block with its table, and say where each picture starts."""
+def _begin(
+    level: int,
+    number: int,
+    sizes: ArrayLike,
+    labels: ArrayLike,
+    used: bytearray | None = None,
+) -> tuple[bytearray, list[int]]:
+    """Make a block with its table and zeros, and say where each picture starts.
+
+    In `used`, if it is given: zeros are only where no picture will be.
+    """
     space = up64(np.asarray(sizes, np.int64))
     offsets = BLOCK_HEADER_SIZE[level] + np.cumsum(space) - space
-    data = bytearray(BLOCK_BYTES)
+    data = bytearray(BLOCK_BYTES) if used is None else used
     table = pack_table(level, number, offsets, sizes, labels)
     data[: len(table)] = table
+    if used is not None:
+        ends = (offsets + np.asarray(sizes, np.int64)).tolist()
+        for end, following in zip(ends, [*offsets[1:].tolist(), BLOCK_BYTES], strict=True):
+            data[end:following] = bytes(following - end)
     return data, offsets.tolist()
 
 
@@ -94,10 +108,11 @@ def pack_pictures(
     data, offsets = _begin(level, number, [len(p.data) for p in pictures], labels)
     for offset, picture in zip(offsets, pictures, strict=True):
         data[offset : offset + len(picture.data)] = picture.data
+    crcs = np.array([crc32(p.data) for p in pictures], np.uint32)
     return Block(
         data,
-        zlib.crc32(data),
-        sample_crcs=np.array([zlib.crc32(p.data) for p in pictures], np.uint32),
+        crc32_around(data, offsets, [len(p.data) for p in pictures], crcs),
+        sample_crcs=crcs,
         max_area=max(p.width * p.height for p in pictures),
         not_jpeg=[i for i, p in enumerate(pictures) if p.kind != "JPEG"],
         no_end=[i for i, p in enumerate(pictures) if p.odd],
@@ -110,6 +125,7 @@ def read_files(
     sizes: Sequence[int],
     labels: ArrayLike,
     stopped: Callable[[], bool],
+    used: bytearray | None = None,
 ) -> Block | None:
     """Make a level 0 block: read files to their places, unchanged.
 
@@ -121,13 +137,15 @@ def read_files(
         Of each picture; sizes as the scan saw them.
     stopped : callable
         Asked before each file; if it says True the answer is None.
+    used : bytearray, optional
+        Memory of a block that nobody needs any more.
 
     Raises
     ------
     ReadError
         A file cannot be read, or has another size by now.
     """
-    data, offsets = _begin(0, number, sizes, labels)
+    data, offsets = _begin(0, number, sizes, labels, used)
     view = memoryview(data)
     crcs = np.empty(len(places), np.uint32)
     max_area, not_jpeg, no_end = 0, [], []
@@ -141,7 +159,7 @@ def read_files(
             raise ReadError(i, f"cannot be read: {error.strerror}") from None
         if read != size:
             raise ReadError(i, "changed its size since it was listed")
-        crcs[i] = zlib.crc32(view[start:stop])
+        crcs[i] = crc32(view[start:stop])
         try:
             head = read_head(data, start, stop)
             max_area = max(max_area, head.width * head.height)
@@ -150,7 +168,8 @@ def read_files(
         except (PictureError, NeedMore):
             if kind_of(data, start) != "JPEG":
                 not_jpeg.append(i)
-    return Block(data, zlib.crc32(data), crcs, max_area, not_jpeg, no_end)
+    crc = crc32_around(data, offsets, sizes, crcs)
+    return Block(data, crc, crcs, max_area, not_jpeg, no_end)
 
 
 def _read_into(place: Place, view: memoryview) -> int:

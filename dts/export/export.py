@@ -76,6 +76,7 @@ def export_folder(
     dst: str | os.PathLike[str],
     *,
     level: int = 0,
+    roi: bool = False,
     split: str = "train",
     classes: str | os.PathLike[str] | Iterable[str | bytes] | None = None,
     jobs: int = 1,
@@ -113,6 +114,10 @@ def export_folder(
     level : {0, 1, 2, 3}
         0 stores the files as they are. 1 scales short sides above 400 down to 400 (quality 90);
         2 scales from 440 on and crops to 600x400 or 400x600 (quality 90); 3 is 2 with quality 80.
+    roi : bool
+        Levels 1-3: the ROI layout. Restart markers in each JPEG let this library's loader read the
+        part of a picture that a crop needs. Same pixels, about the same size, and any decoder
+        reads it; see `dts.export.roi`.
     split : {"train", "val"}
     classes : path or iterable of str or bytes, optional
         A text file with one class name per line, or the .dts file of the training set, or the
@@ -146,7 +151,8 @@ def export_folder(
         Cut it into as few files of equal size as have this many bytes each at most.
     append : bool
         Add volumes to the set that is at `dst`. Its files stay as they are, but for the name of a
-        single file, which becomes volume 0. Its class list and level are kept to.
+        single file, which becomes volume 0. Its class list is kept to; level and layout must be
+        those of the set.
     resume : bool
         Levels 1-3: keep what is done in two hidden files beside `dst`, and go on with it if an
         export of the same source was stopped. Level 0 needs no more time than to check this.
@@ -177,14 +183,14 @@ def export_folder(
     OSError
         The source cannot be listed, or the target not be written.
     """
-    _check_settings(level, split, min_blocks, jobs, on_error, dataset)
+    _check_settings(level, roi, split, min_blocks, jobs, on_error, dataset)
     _check_files(level, volumes, volume_size, append, overwrite, resume)
     is_training = split == "train"
     names = None if classes is None else read_classes(classes)
     with destination(os.fspath(dst), dataset, split, level) as path:
         earlier = None
         if append:
-            path, earlier = Earlier.read(path, level=level, is_training=is_training)
+            path, earlier = Earlier.read(path, level=level, roi=roi, is_training=is_training)
             if names is None and earlier.classes is not None:
                 names = list(earlier.classes)
         with Target(
@@ -206,6 +212,7 @@ def export_folder(
                 listing,
                 target,
                 level=level,
+                roi=roi,
                 jobs=jobs or allowed_cpus(),
                 min_blocks=min_blocks,
                 skip=on_error == "skip",
@@ -257,10 +264,18 @@ def _check_files(
 
 
 def _check_settings(
-    level: int, split: str, min_blocks: int | None, jobs: int, on_error: str, dataset: str
+    level: int,
+    roi: bool,
+    split: str,
+    min_blocks: int | None,
+    jobs: int,
+    on_error: str,
+    dataset: str,
 ) -> None:
     if level not in LEVELS:
         raise ConfigError(f"level is {level!r}, must be 0, 1, 2 or 3")
+    if roi and level == 0:
+        raise ConfigError("roi is for levels 1 to 3: level 0 stores the files as they are")
     if split not in SPLITS:
         raise ConfigError(f"split is {split!r}, must be 'train' or 'val'")
     if min_blocks is not None and min_blocks < 1:

@@ -21,6 +21,7 @@ from PIL import features
 from dts.datasets.report import printable
 from dts.errors import ExportError
 from dts.export.writer import Record
+from dts.format.crc import crc32
 from dts.format.layout import BLOCK_BYTES, HEADER_AREA
 
 if TYPE_CHECKING:
@@ -39,13 +40,15 @@ def partial_path(path: str) -> str:
     return os.path.join(folder, f".{name}.part")
 
 
-def fingerprint(listing: Listing, level: int, *, skip: bool) -> dict[str, Any]:
+def fingerprint(listing: Listing, level: int, *, roi: bool, skip: bool) -> dict[str, Any]:
     """Say what decides about the bytes of an export: source, settings and encoder.
 
     Parameters
     ----------
     listing : Listing
     level : int
+    roi : bool
+        Whether pictures are in the ROI layout.
     skip : bool
         Whether pictures that cannot be packed are left out.
 
@@ -66,6 +69,7 @@ def fingerprint(listing: Listing, level: int, *, skip: bool) -> dict[str, Any]:
         "version": VERSION,
         "source": names.hexdigest(),
         "level": level,
+        "layout": "roi" if roi else "plain",
         "on_error": "skip" if skip else "raise",
         "pillow": PIL.__version__,
         "jpeg": features.version("jpg") or "",
@@ -128,7 +132,7 @@ class Journal:
         for line in lines[1:]:
             record = _record(line)
             offset = HEADER_AREA + len(self.records) * BLOCK_BYTES
-            if zlib.crc32(output.read(offset, BLOCK_BYTES)) != record.crc:
+            if crc32(output.read(offset, BLOCK_BYTES)) != record.crc:
                 break
             self.records.append(record)
             self.next = line["next"]

@@ -20,6 +20,7 @@ from dts.decode import Decoder, pixel_limit
 from dts.errors import DecodeError
 from dts.export.errors import PictureError
 from dts.export.jpeg_head import JpegHead, NeedMore, kind_of, read_head, why_not_jpeg
+from dts.export.roi import save_options
 
 if TYPE_CHECKING:
     from dts.datasets.places import Place
@@ -168,7 +169,7 @@ def _only_end_missing(data: bytes, reason: str) -> bool:
     return True
 
 
-def reencode(data: bytes, level: int) -> Encoded:
+def reencode(data: bytes, level: int, *, roi: bool = False) -> Encoded:
     """Scale, crop and encode a picture as levels 1-3 store it.
 
     Parameters
@@ -176,6 +177,8 @@ def reencode(data: bytes, level: int) -> Encoded:
     data : bytes
         A JPEG, PNG, WebP, BMP, GIF or TIFF file; of several frames the first is taken.
     level : {1, 2, 3}
+    roi : bool
+        In the ROI layout; see `dts.export.roi`.
 
     Returns
     -------
@@ -193,17 +196,19 @@ def reencode(data: bytes, level: int) -> Encoded:
     with _quiet:  # broken EXIF and the like says nothing of the pixels
         try:
             try:
-                picture = _reencode(data, level)
+                picture = _reencode(data, level, roi)
             except OSError:
                 if not odd:
                     raise
-                picture = _reencode(data + END, level)  # Pillow wants it, though nothing is lost
+                picture = _reencode(
+                    data + END, level, roi
+                )  # Pillow wants it, though nothing is lost
         except Exception as error:  # Pillow's decoders raise whatever they come across
             raise PictureError(_reason(error, kind, data)) from None
     return Encoded(*picture, kind or "JPEG", odd)
 
 
-def _reencode(data: bytes, level: int) -> tuple[bytes, int, int]:
+def _reencode(data: bytes, level: int, roi: bool) -> tuple[bytes, int, int]:
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
         width, height = image.size
         picture: Image.Image = _eight_bits(image) if image.mode.startswith("I;16") else image
@@ -217,7 +222,8 @@ def _reencode(data: bytes, level: int) -> tuple[bytes, int, int]:
         if picture.mode in ("RGBA", "LA", "P"):
             picture = picture.convert("RGB")
         out = io.BytesIO()
-        picture.save(out, "JPEG", quality=QUALITY[level])
+        layout = save_options(picture) if roi else {}
+        picture.save(out, "JPEG", quality=QUALITY[level], **layout)
         return out.getvalue(), *picture.size
 
 

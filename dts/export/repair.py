@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import warnings
-import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,10 +21,12 @@ from dts.export.jpeg_head import NeedMore, read_head
 from dts.export.output import OutputFile
 from dts.export.packing import Filler
 from dts.export.pictures import Encoded, check_file, reencode
+from dts.export.roi import has_roi_layout
 from dts.export.sources import Filled, capacity
 from dts.export.volumes import Target
 from dts.export.writer import Writer
 from dts.format.block import parse_table
+from dts.format.crc import crc32
 from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, TABLE_CAPACITY, up64
 from dts.format.reading import opened, read_at
 from dts.format.verify import Damage
@@ -101,7 +102,7 @@ def repair(
         The new file. It appears complete or not at all.
     replace : path, optional
         Folder that was exported: damaged samples are taken from it by their names, and encoded
-        anew at levels 1-3.
+        anew at levels 1-3, in the file's layout.
     overwrite : bool
         Replace `out`.
     progress : callable
@@ -135,6 +136,7 @@ class _Repair:
         assert file.level is not None
         self.file = file
         self.level: int = file.level
+        self.roi = has_roi_layout(file)
         self.replace = None if replace is None else os.fsencode(replace)
         self.writer = Writer(output, self.level)
         self.dropped: list[Damage] = []
@@ -241,7 +243,7 @@ class _Repair:
         if len(data) < size:
             return "is cut off: the file ends before"
         if self.crcs is not None:
-            crc, packed = zlib.crc32(data), int(self.crcs[id])
+            crc, packed = crc32(data), int(self.crcs[id])
             return None if crc == packed else f"CRC-32 is {crc:08x}, {packed:08x} was packed"
         try:
             with warnings.catch_warnings(), Image.open(io.BytesIO(data)) as image:
@@ -263,7 +265,7 @@ class _Repair:
     def _with_sound_labels(self, b: int, raw: bytes, found: list[Picture]) -> list[Picture]:
         """Look at a block without damaged pictures: its table or its padding may be damaged."""
         packed = int(self.block_crcs[b])
-        if zlib.crc32(raw) == packed:
+        if crc32(raw) == packed:
             return found
         reason = "table or padding is damaged, no picture is"
         named = [self._relabelled(b, picture) for picture in found]
@@ -302,7 +304,7 @@ class _Repair:
             why = error.strerror if isinstance(error, OSError) else str(error)
             self.dropped.append(_because(damage, f"no replacement: {why}"))
             return []
-        same = self.crcs is not None and zlib.crc32(data) == self.crcs[damage.id]
+        same = self.crcs is not None and crc32(data) == self.crcs[damage.id]
         how = "byte for byte as packed" if same else "not the packed bytes"
         self.replaced.append(_because(damage, f"replaced, {how}"))
         return [Picture(damage.id, data, label, source_size)]
@@ -316,7 +318,7 @@ class _Repair:
         with open(path, "rb") as source:
             data = source.read()
         if self.level:
-            encoded = reencode(data, self.level).data
+            encoded = reencode(data, self.level, roi=self.roi).data
         else:
             check_file(Place(path))
             encoded = data

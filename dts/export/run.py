@@ -103,7 +103,7 @@ class Run:
         What is to be packed.
     target : Target
         Where to.
-    level, jobs, min_blocks, executor, progress
+    level, roi, jobs, min_blocks, executor, progress
         As in `export_folder`.
     skip : bool
         Leave out what cannot be packed, instead of raising.
@@ -117,6 +117,7 @@ class Run:
         target: Target,
         *,
         level: int,
+        roi: bool,
         jobs: int,
         min_blocks: int | None,
         skip: bool,
@@ -127,6 +128,7 @@ class Run:
         self.listing = listing
         self.target = target
         self.level = level
+        self.roi = roi
         self.jobs = jobs
         self.min_blocks = min_blocks
         self.skip = skip
@@ -154,7 +156,7 @@ class Run:
             else:
                 (output,) = self.target.open(1)
                 if self.target.kept is not None:
-                    facts = fingerprint(self.listing, self.level, skip=self.skip)
+                    facts = fingerprint(self.listing, self.level, roi=self.roi, skip=self.skip)
                     journal = stack.enter_context(Journal(self.target.kept, facts, output))
                 output.require(2 * BLOCK_BYTES)
                 writers = self._encode(output, journal)
@@ -280,7 +282,14 @@ class Run:
             self._bads = list(journal.skipped)
             self.skipped += [self._named(sample, reason) for sample, reason in self._bads]
         source = partial(
-            encoded_blocks, self.listing, self.level, self.jobs, self.executor, self._bad, start
+            encoded_blocks,
+            self.listing,
+            self.level,
+            self.jobs,
+            self.executor,
+            self._bad,
+            start,
+            self.roi,
         )
         self._write(source, repeat(first), journal)
         if first.num_blocks == 0:

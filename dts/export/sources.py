@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import queue
 import threading
 import warnings
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -129,20 +130,29 @@ def stored_blocks(
     tick : callable
         Called with the number of pictures that were read.
 
+    Yields
+    ------
+    Filled
+        Its bytes are good until the next one is asked for.
+
     Raises
     ------
     BadSample
         A file is not any more what the listing says.
     """
     stop = threading.Event()
+    written: queue.SimpleQueue[bytearray] = queue.SimpleQueue()  # memory to be used again
 
     def read(k: int) -> Filled | None:
         samples = plan.block(k)
         sizes = listing.sizes[samples]
         places = [listing.place(i) for i in samples]
         labels = listing.labels[samples]
+        used = None
+        with contextlib.suppress(queue.Empty):
+            used = written.get_nowait()
         try:
-            block = read_files(numbers[k], places, sizes.tolist(), labels, stop.is_set)
+            block = read_files(numbers[k], places, sizes.tolist(), labels, stop.is_set, used)
         except ReadError as error:
             raise BadSample(int(samples[error.place]), error.reason) from None
         return None if block is None else Filled(block, samples, sizes)
@@ -153,6 +163,7 @@ def stored_blocks(
             assert filled is not None  # only after stop
             tick(len(filled.samples))
             yield filled
+            written.put(filled.block.data)
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
@@ -165,6 +176,7 @@ def encoded_blocks(
     executor: Executor | None,
     bad: Callable[[int, str], None],
     start: tuple[int, int],
+    roi: bool,
     tick: Callable[[int], object],
 ) -> Generator[Filled]:
     """Encode all pictures of a listing and fill block after block.
@@ -181,6 +193,8 @@ def encoded_blocks(
         Called with sample number and reason of each picture that cannot be packed.
     start : tuple of (int, int)
         Number of the first block to make, and where in the order of encoding it begins.
+    roi : bool
+        In the ROI layout.
     tick : callable
         Called with the number of pictures that were done.
     """
@@ -197,7 +211,7 @@ def encoded_blocks(
         packed = pack_pictures(level, number, pictures, listing.labels[index])
         return Filled(packed, index, np.array(sources, np.int64), following)
 
-    with contextlib.closing(_encoded(listing, order, level, jobs, executor)) as results:
+    with contextlib.closing(_encoded(listing, order, level, roi, jobs, executor)) as results:
         for at, (sample, result) in enumerate(zip(order.tolist(), results, strict=True), begin):
             tick(1)
             if isinstance(result, str):
@@ -224,12 +238,13 @@ def _encoded(
     listing: Listing,
     order: NDArray[np.int64],
     level: int,
+    roi: bool,
     jobs: int,
     executor: Executor | None,
 ) -> Generator[tuple[Encoded, int] | str]:
     """Encode pictures in an order; a reason in place of one that cannot be."""
     tasks = (
-        ([listing.place(i) for i in order[start : start + ENCODED_AT_ONCE]], level)
+        ([listing.place(i) for i in order[start : start + ENCODED_AT_ONCE]], level, roi)
         for start in range(0, len(order), ENCODED_AT_ONCE)
     )
     with contextlib.ExitStack() as stack:
@@ -242,8 +257,8 @@ def _encoded(
                     stacklevel=2,
                 )
         if executor is None:
-            for places, _ in tasks:
-                yield from encode_files(places, level)
+            for places, *_ in tasks:
+                yield from encode_files(places, level, roi)
             return
         try:
             for results in in_order(executor, encode_files, tasks, 4 * max(jobs, allowed_cpus())):
@@ -252,7 +267,7 @@ def _encoded(
             raise ExportError("an encoding process died, perhaps for want of memory") from None
 
 
-def encode_files(places: list[Place], level: int) -> list[tuple[Encoded, int] | str]:
+def encode_files(places: list[Place], level: int, roi: bool) -> list[tuple[Encoded, int] | str]:
     """Read and encode some pictures: what an encoding process is given to do.
 
     Returns
@@ -270,7 +285,7 @@ def encode_files(places: list[Place], level: int) -> list[tuple[Encoded, int] | 
             if place.size not in (WHOLE, len(data)):
                 results.append("changed its size since it was listed")
                 continue
-            results.append((reencode(data, level), len(data)))
+            results.append((reencode(data, level, roi=roi), len(data)))
         except OSError as error:
             results.append(f"cannot be read: {error.strerror}")
         except PictureError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dts.datasets.report import EXAMPLES, printable
 from dts.errors import ConfigError, ExportError
 from dts.export.output import OutputFile, refuse_existing
+from dts.export.roi import has_roi_layout
 from dts.format.file import DtsFile
 from dts.format.layout import (
     BLOCK_BYTES,
@@ -59,7 +60,7 @@ class Earlier:
     names: frozenset[bytes] = frozenset()
 
     @classmethod
-    def read(cls, path: str, *, level: int, is_training: bool) -> tuple[str, Earlier]:
+    def read(cls, path: str, *, level: int, roi: bool, is_training: bool) -> tuple[str, Earlier]:
         """Look at a set; return its path as a single file, and what it is.
 
         Raises
@@ -73,6 +74,7 @@ class Earlier:
             where = printable(file.paths[0])
             for what, old, new in (
                 ("level", file.level, level),
+                ("layout", *("roi" if r else "plain" for r in (has_roi_layout(file), roi))),
                 ("split", *("train" if t else "val" for t in (file.is_training, is_training))),
             ):
                 if old != new:

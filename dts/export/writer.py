@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from dts.errors import ExportError, FormatError
 from dts.format.checksum import crc32_combine
+from dts.format.crc import crc32
 from dts.format.extension import Extension
 from dts.format.header import Header
 from dts.format.layout import BLOCK_BYTES, EXTENSION_OFFSET, HEADER_AREA, renumber
@@ -95,7 +95,7 @@ class Writer:
                 old = self.records[k]
                 other.records.append(
                     Record(
-                        zlib.crc32(block),
+                        crc32(block),
                         old.max_area,
                         old.samples,
                         old.source_sizes,

@@ -1,12 +1,12 @@
 """Files of plain arrays (MNIST, CIFAR): the whole body at once."""
 
-import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dts.errors import CorruptError, FormatError
+from dts.format.crc import crc32
 from dts.format.header import Header
 from dts.format.layout import ARRAY_HEADER_BYTES
 
@@ -32,7 +32,7 @@ def array_head(dataset: str, *, is_training: bool, labels: Any, pixels: Any) -> 
         dataset_type=dataset.upper(),
         is_training=int(is_training),
         num_samples=len(labels),
-        crc_code=zlib.crc32(pixels, zlib.crc32(labels)),
+        crc_code=crc32(pixels, crc32(labels)),
     )
     header.validate()
     return bytes(header.to_bytes()).ljust(ARRAY_HEADER_BYTES, b"\0")

@@ -7,9 +7,10 @@ import numpy as np
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from dts.format.crc import crc32
 from dts.format.reading import allowed_cpus, crc32_at, opened
 
-__all__ = ["PIECE", "crc32_combine", "crc32_concat", "crc32_of_file"]
+__all__ = ["PIECE", "crc32_around", "crc32_combine", "crc32_concat", "crc32_of_file"]
 
 # A checksum stands for a polynomial over GF(2), bit 31 being the coefficient of x^0.
 # Appending n bytes multiplies it by x^(8n), modulo the generator polynomial of CRC-32.
@@ -94,6 +95,39 @@ def crc32_concat(crcs, lengths):
         for i in range(parts.shape[0]):
             crc = _append(crc, <uint64_t>n[i]) ^ parts[i]
     return crc
+
+
+def crc32_around(data, offsets, lengths, crcs):
+    """Give the CRC-32 of a buffer, reading only what lies around pieces whose CRC-32 is known.
+
+    Parameters
+    ----------
+    data : buffer of bytes
+    offsets, lengths : array_like of int64, shape (n,)
+        The pieces, in order, without overlap.
+    crcs : array_like of uint32, shape (n,)
+        Theirs.
+
+    Returns
+    -------
+    int
+    """
+    cdef const int64_t[::1] first = np.ascontiguousarray(offsets, np.int64)
+    cdef const int64_t[::1] n = np.ascontiguousarray(lengths, np.int64)
+    cdef const uint32_t[::1] known = np.ascontiguousarray(crcs, np.uint32)
+    if not first.shape[0] == n.shape[0] == known.shape[0]:
+        raise ValueError("offsets, lengths and crcs differ in length")
+    cdef int64_t at = 0, size = len(data)
+    cdef uint32_t crc = 0
+    cdef Py_ssize_t i
+    view = memoryview(data)
+    for i in range(known.shape[0]):
+        if not (at <= first[i] and 0 <= n[i] <= size - first[i]):
+            raise ValueError(f"piece {i} is not between the one before and the end")
+        crc = crc32(view[at : first[i]], crc)
+        crc = _append(crc, <uint64_t>n[i]) ^ known[i]
+        at = first[i] + n[i]
+    return crc32(view[at:], crc)
 
 
 def crc32_of_file(path, offset=0, length=None, threads=None):

@@ -24,7 +24,7 @@ unsigned dts_cpu_probe(void) {
     const uint32_t osxsave_avx_f16c = (1u << 27) | (1u << 28) | (1u << 29);            /* leaf 1 ECX */
     const uint32_t avx2 = 1u << 5;                                                     /* leaf 7 EBX, and the next */
     const uint32_t f_dq_bw_vl = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);
-    const uint32_t vbmi = 1u << 1;                                                     /* leaf 7 ECX */
+    const uint32_t vbmi_vnni = (1u << 1) | (1u << 11);                                 /* leaf 7 ECX */
     const uint64_t ymm = 0x06, zmm = 0xE6;                                             /* XCR0 */
     uint32_t r[4];
     uint64_t saved;
@@ -37,7 +37,7 @@ unsigned dts_cpu_probe(void) {
     saved = xcr0();
     cpuid(7, r);
     if ((r[EBX] & avx2) && (saved & ymm) == ymm) found |= DTS_CPU_AVX2;
-    if (found && (r[EBX] & f_dq_bw_vl) == f_dq_bw_vl && (r[ECX] & vbmi) && (saved & zmm) == zmm)
+    if (found && (r[EBX] & f_dq_bw_vl) == f_dq_bw_vl && (r[ECX] & vbmi_vnni) == vbmi_vnni && (saved & zmm) == zmm)
         found |= DTS_CPU_AVX512;
     return found;
 }

@@ -40,6 +40,19 @@ static const dts_kernels avx512 = {
 };
 #endif
 
+#ifdef DTS_NEON
+static const dts_kernels neon = {
+    "neon",
+    dts_normalize_f32_neon,
+    dts_normalize_f16_neon,
+    dts_copy_u8_neon,
+    dts_resize_v_neon,
+    dts_resize_h_f32_neon,
+    dts_resize_h_f16_neon,
+    dts_resize_h_u8_neon,
+};
+#endif
+
 /* Best first. */
 static const struct {
     const dts_kernels *table;
@@ -48,6 +61,9 @@ static const struct {
 #ifdef DTS_X86
     {&avx512, DTS_CPU_AVX512},
     {&avx2, DTS_CPU_AVX2},
+#endif
+#ifdef DTS_NEON
+    {&neon, 0}, /* part of every AArch64 */
 #endif
     {&scalar, 0},
 };

@@ -2,7 +2,7 @@
  * output i looks at positions within `support` of its centre and weighs them by a triangle of that half width.
  * The weights are then made integers by rounding their running sum, not each for itself: they add up to 16384 with
  * nothing left over, and no error builds up along the axis, even where single weights are far below 1. */
-#include "kernels.h"
+#include "isa.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,10 +59,14 @@ static double triangle(double centre, double per_support, int x) {
     return 0.5 * (t + fabs(t));
 }
 
-static void fill(double centre, double per_support, int lo, int count, int16_t *weight) {
-    double total = 0.0, running = 0.0, unit;
+DTS_INLINE void fill_so_many(double centre, double per_support, int lo, int count, int16_t *weight) {
+    double few[8], total = 0.0, running = 0.0, unit;
     int before = 0;
-    for (int k = 0; k < count; ++k) total += triangle(centre, per_support, lo + k);
+    for (int k = 0; k < count; ++k) {
+        const double t = triangle(centre, per_support, lo + k);
+        if (k < 8) few[k] = t;
+        total += t;
+    }
     if (!(total > 0.0)) { /* a box outside what may be seen: the nearest position */
         weight[0] = 16384;
         return;
@@ -70,11 +74,20 @@ static void fill(double centre, double per_support, int lo, int count, int16_t *
     unit = 16384.0 / total;
     for (int k = 0; k < count; ++k) {
         int upto;
-        running += triangle(centre, per_support, lo + k);
+        running += k < 8 ? few[k] : triangle(centre, per_support, lo + k);
         upto = (int)(running * unit + 0.5);
         weight[k] = (int16_t)(upto - before);
         before = upto;
     }
+}
+
+static void fill(double centre, double per_support, int lo, int count, int16_t *weight) {
+    if (count == 2)
+        fill_so_many(centre, per_support, lo, 2, weight);
+    else if (count == 4)
+        fill_so_many(centre, per_support, lo, 4, weight);
+    else
+        fill_so_many(centre, per_support, lo, count, weight);
 }
 
 /* Moves outputs that reach past the end of what is needed, with their taps, back into it. */
@@ -90,7 +103,7 @@ static void keep_inside(dts_filter *f) {
     }
 }
 
-static void lay_out_for_rgb(dts_filter *f) {
+static void lay_out_for_quads(dts_filter *f) {
     static const uint8_t pairs[16] = {0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, 0, 0, 0, 0}; /* r r g g b b of two pixels */
     const int out = f->out, half = f->taps / 2;
     const int16_t *weight = f->weight;
@@ -110,8 +123,7 @@ static void lay_out_for_rgb(dts_filter *f) {
             for (int k = 0; k < half; ++k) {
                 int32_t pair = 0, *to = lane + 16 * k + 4 * j;
                 if (!past) memcpy(&pair, weight + 2 * k, sizeof pair);
-                to[0] = to[1] = to[2] = pair;
-                to[3] = 0;
+                to[0] = to[1] = to[2] = to[3] = pair;
             }
             weight += past ? 0 : f->taps;
         }
@@ -157,7 +169,7 @@ int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1
     memcpy(f->key, key, sizeof key);
     f->out = out;
     keep_inside(f);
-    lay_out_for_rgb(f);
+    lay_out_for_quads(f);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* float32 to float16, round to nearest even, the same bits as VCVTPS2PH. */
+/* float32 to float16, round to nearest even, and back, the same bits as VCVTPS2PH and VCVTPH2PS. */
 #ifndef DTS_HALF_H
 #define DTS_HALF_H
 
@@ -22,6 +22,24 @@ static inline uint16_t dts_half(float v) {
         half -= 0x3F000000u;
     }
     return (uint16_t)(sign | half);
+}
+
+static inline float dts_from_half(uint16_t h) {
+    const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, magnitude = h & 0x7FFFu;
+    uint32_t bits;
+    float v;
+    if (magnitude >= 0x7C00u) { /* infinity; NaN, made quiet */
+        bits = (magnitude << 13) + 0x70000000u;
+        if (magnitude > 0x7C00u) bits |= 0x00400000u;
+    } else if (magnitude >= 0x0400u) {
+        bits = (magnitude << 13) + 0x38000000u;
+    } else { /* a multiple of 2^-24 */
+        v = (float)magnitude * (1.0f / 16777216.0f);
+        memcpy(&bits, &v, 4);
+    }
+    bits |= sign;
+    memcpy(&v, &bits, 4);
+    return v;
 }
 
 #endif

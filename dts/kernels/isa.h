@@ -6,6 +6,8 @@
 
 #if defined(__x86_64__) || defined(_M_X64)
 #define DTS_X86 1
+#elif defined(__aarch64__) || defined(_M_ARM64)
+#define DTS_NEON 1
 #endif
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -17,7 +19,7 @@
 #endif
 
 #define DTS_TARGET_AVX2 DTS_TARGET("avx2,f16c")
-#define DTS_TARGET_AVX512 DTS_TARGET("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi")
+#define DTS_TARGET_AVX512 DTS_TARGET("avx2,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vnni")
 
 /* Q14 weights times Q7 pixels. */
 #define DTS_Q21 (1.0f / (1 << 21))
@@ -27,8 +29,9 @@ enum { DTS_CPU_AVX2 = 1, DTS_CPU_AVX512 = 2 };
 unsigned dts_cpu_probe(void);
 
 #define DTS_DECLARE_NORMALIZE(isa)                                                                                   \
-    void dts_normalize_f32_##isa(float *, const uint8_t *, size_t, int, int, const dts_norm *, int);                 \
-    void dts_normalize_f16_##isa(uint16_t *, const uint8_t *, size_t, int, int, const dts_norm *, int);
+    void dts_normalize_f32_##isa(float *, const uint8_t *, const dts_shape *, const dts_norm *);                     \
+    void dts_normalize_f16_##isa(uint16_t *, const uint8_t *, const dts_shape *, const dts_norm *);                  \
+    void dts_copy_u8_##isa(uint8_t *, const uint8_t *, const dts_shape *);
 
 #define DTS_DECLARE_RESIZE(isa)                                                                                      \
     void dts_resize_v_##isa(int16_t *, const uint8_t *const *, const int16_t *, int, size_t);                        \
@@ -43,7 +46,7 @@ DTS_DECLARE_NORMALIZE(avx512)
 DTS_DECLARE_RESIZE(scalar)
 DTS_DECLARE_RESIZE(avx2)
 DTS_DECLARE_RESIZE(avx512)
-void dts_copy_u8_scalar(uint8_t *, const uint8_t *, size_t, int, int, int);
-void dts_copy_u8_avx2(uint8_t *, const uint8_t *, size_t, int, int, int);
+DTS_DECLARE_NORMALIZE(neon)
+DTS_DECLARE_RESIZE(neon)
 
 #endif

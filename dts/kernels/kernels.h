@@ -34,9 +34,9 @@ typedef struct dts_filter {
     int32_t *start;  /* [out, and to a multiple of 4 the last again] first source position of each output, absolute */
     int32_t *count;  /* [out] taps of each output up to its last real one, 1..taps */
     int16_t *weight; /* [out * taps] Q14; each output's weights sum to 16384 */
-    /* The same for the RGB kernels, which take outputs by fours; those past the last have weight 0. */
-    int32_t *lanes;  /* [fours * taps / 2 * 16] for each pair of taps, for each output: its weights three times, 0 */
-    uint8_t *pick;   /* [fours * 64] bytes, from the first output's start on, of the pixels that `lanes` multiplies */
+    /* The same for kernels that take outputs of 3 or 4 channels by fours; those past the last have weight 0. */
+    int32_t *lanes;  /* [fours * taps / 2 * 16] for each pair of taps, for each output: its two weights, four times */
+    uint8_t *pick;   /* [fours * 64] of RGB: bytes, from the first output's start on, of what `lanes` multiplies */
     int narrow;      /* 1: all of `pick` is below 64 */
     void *memory;    /* one block that the arrays lie in; owned by the filter */
     size_t capacity; /* its size in bytes */
@@ -52,12 +52,19 @@ int dts_filter_make(dts_filter *f, double box0, double box, int clip0, int clip1
                     int antialias);
 void dts_filter_free(dts_filter *f);
 
+/* Rows of pixels to be normalised or copied. */
+typedef struct dts_shape {
+    size_t width, height;            /* at least 1 */
+    ptrdiff_t in_stride, out_stride; /* bytes from one row to the next */
+    int c, oc;                       /* channels of the input, 1 to 4, and of the output, c or 4 */
+    int flip;                        /* 1: each row is written in reverse pixel order */
+} dts_shape;
+
 typedef struct dts_kernels {
-    const char *isa; /* "scalar", "avx2", "avx512" */
-    /* n pixels of c channels; flip: written in reverse pixel order. oc: channels of the output, c or 4. */
-    void (*normalize_f32)(float *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm, int flip);
-    void (*normalize_f16)(uint16_t *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm, int flip);
-    void (*copy_u8)(uint8_t *out, const uint8_t *in, size_t n, int c, int oc, int flip);
+    const char *isa; /* "scalar", "avx2", "avx512", "neon" */
+    void (*normalize_f32)(float *out, const uint8_t *in, const dts_shape *shape, const dts_norm *norm);
+    void (*normalize_f16)(uint16_t *out, const uint8_t *in, const dts_shape *shape, const dts_norm *norm);
+    void (*copy_u8)(uint8_t *out, const uint8_t *in, const dts_shape *shape);
     /* One row: rows[k] is source row k of `taps`, n bytes each. */
     void (*resize_v)(int16_t *out, const uint8_t *const *rows, const int16_t *weight, int taps, size_t n);
     /* One row: in holds source positions from `origin` on, c channels, Q7; out has f->out pixels. */

@@ -13,6 +13,10 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 
+cdef extern from "dts/kernels/mix.h" nogil:
+    const dts_mix_kernels *dts_mix_get()
+    void dts_swap_bytes(void *a, void *b, size_t n)
+
 cdef extern from "dts/kernels/kernels.h" nogil:
     const dts_kernels *dts_kernels_get()
     int dts_kernels_select(const char *isa)
@@ -23,8 +27,17 @@ cdef extern from "dts/kernels/kernels.h" nogil:
     uint16_t dts_half_from_float(float v)
 
 
+cdef extern from "dts/kernels/pixels.h" nogil:
+    const dts_pixels *dts_pixels_get()
+
+
+cdef extern from "dts/kernels/warp.h" nogil:
+    void dts_warp_run(const dts_warp *job)
+
+
 cdef enum:
     SLACK = 64  # bytes past the end of a row that kernels may read, see kernels.h
+    EDGE = 16  # pixels that begin a vector whatever the channels
 
 cdef enum Kind:
     UINT8 = 1  # the size of an element, too
@@ -36,6 +49,18 @@ cdef const dts_kernels *get_kernels() noexcept nogil:
     return dts_kernels_get()
 
 
+cdef const dts_mix_kernels *get_mix() noexcept nogil:
+    return dts_mix_get()
+
+
+cdef void swap_bytes(void *a, void *b, size_t n) noexcept nogil:
+    dts_swap_bytes(a, b, n)
+
+
+cdef const dts_pixels *get_pixels() noexcept nogil:
+    return dts_pixels_get()
+
+
 cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip1,
                      int virtual_out, int out0, int out, int antialias) noexcept nogil:
     return dts_filter_make(f, box0, box, clip0, clip1, virtual_out, out0, out, antialias)
@@ -43,6 +68,10 @@ cdef int filter_make(dts_filter *f, double box0, double box, int clip0, int clip
 
 cdef void filter_free(dts_filter *f) noexcept nogil:
     dts_filter_free(f)
+
+
+cdef void warp_run(const dts_warp *job) noexcept nogil:
+    dts_warp_run(job)
 
 
 # ---- instruction sets ------------------------------------------------------------------------
@@ -73,7 +102,7 @@ def isa():
     Returns
     -------
     str
-        ``"scalar"``, ``"avx2"`` or ``"avx512"``.
+        ``"scalar"``, ``"avx2"``, ``"avx512"`` or ``"neon"``.
     """
     return dts_kernels_get().isa.decode()
 
@@ -125,86 +154,7 @@ def _choose():
 _choose()
 
 
-# ---- normalisation ---------------------------------------------------------------------------
-
-cdef void call_normalize(const dts_kernels *k, int kind, uint8_t *out, const uint8_t *src,
-                         size_t n, int c, int oc, const dts_norm *norm, int flip) noexcept nogil:
-    if kind == FLOAT16:
-        k.normalize_f16(<uint16_t *>out, src, n, c, oc, norm, flip)
-    elif kind == FLOAT32:
-        k.normalize_f32(<float *>out, src, n, c, oc, norm, flip)
-    else:
-        k.copy_u8(out, src, n, c, oc, flip)
-
-
-cdef void normalize_run(const dts_kernels *k, int kind, uint8_t *out, const uint8_t *src, size_t n,
-                        int c, int oc, const dts_norm *norm, int flip,
-                        size_t readable) noexcept nogil:
-    """n pixels, of an array that ends `readable` bytes after src: the last few go by a copy."""
-    cdef uint8_t tail[4 * SLACK]
-    cdef size_t whole = n, rest, pixel = <size_t>oc * <size_t>kind
-    if readable < n * <size_t>c + SLACK:
-        whole = (readable - SLACK) // <size_t>c if readable > SLACK else 0
-    rest = n - whole
-    call_normalize(k, kind, out + (rest * pixel if flip else 0), src, whole, c, oc, norm, flip)
-    if rest:
-        memcpy(tail, src + whole * <size_t>c, rest * <size_t>c)
-        call_normalize(k, kind, out + (0 if flip else whole * pixel), tail, rest, c, oc, norm,
-                       flip)
-
-
-cdef dts_norm norm_of(const float[::1] scale, const float[::1] bias) noexcept:
-    cdef dts_norm norm
-    cdef Py_ssize_t i
-    memset(&norm, 0, sizeof(norm))
-    for i in range(scale.shape[0]):
-        norm.scale[i] = scale[i]
-        norm.bias[i] = bias[i]
-    return norm
-
-
-def _normalize(uint8_t[::1] out, const uint8_t[:, :, :, ::1] images, int itemsize, int channels,
-               const float[::1] scale, const float[::1] bias, const uint8_t[::1] flip,
-               const int32_t[:, ::1] erase):
-    """Normalise images into the bytes of out; everything was checked by functions.py."""
-    cdef Py_ssize_t n = images.shape[0], h = images.shape[1], w = images.shape[2]
-    cdef int c = <int>images.shape[3]
-    cdef size_t row = <size_t>(w * c), pixel = <size_t>channels * <size_t>itemsize
-    cdef size_t out_row = <size_t>w * pixel, total = <size_t>(n * h) * row, at
-    cdef const dts_kernels *k = dts_kernels_get()
-    cdef dts_norm norm = norm_of(scale, bias)
-    cdef const uint8_t *src
-    cdef uint8_t *to
-    cdef Py_ssize_t i, y
-    if total == 0:
-        return
-    with nogil:
-        src = &images[0, 0, 0, 0]
-        for i in range(n):
-            at = <size_t>(i * h) * row
-            to = &out[0] + <size_t>(i * h) * out_row
-            if flip is not None and flip[i]:
-                for y in range(h):
-                    normalize_run(k, itemsize, to + <size_t>y * out_row, src + at, <size_t>w, c,
-                                  channels, &norm, 1, total - at)
-                    at += row
-            else:
-                normalize_run(k, itemsize, to, src + at, <size_t>(h * w), c, channels, &norm, 0,
-                              total - at)
-            if erase is not None:
-                for y in range(erase[i, 0], erase[i, 0] + erase[i, 2]):
-                    memset(to + <size_t>y * out_row + <size_t>erase[i, 1] * pixel, 0,
-                           <size_t>erase[i, 3] * pixel)
-
-
-def _to_half(const float[::1] values, uint16_t[::1] out):
-    """The bits of float16, for the tests."""
-    cdef Py_ssize_t i
-    for i in range(values.shape[0]):
-        out[i] = dts_half_from_float(values[i])
-
-
-# ---- resize ----------------------------------------------------------------------------------
+# ---- rows of arrays --------------------------------------------------------------------------
 
 cdef struct Source:
     const uint8_t *rows  # all rows of all images, one after the other
@@ -233,6 +183,119 @@ cdef const uint8_t *source_row(const Source *s, Py_ssize_t row) noexcept nogil:
         return s.last_rows + <size_t>(row - s.copied_from) * s.stride
     return s.rows + <size_t>row * s.stride
 
+
+cdef dts_norm norm_of(const float[::1] scale, const float[::1] bias) noexcept:
+    cdef dts_norm norm
+    cdef Py_ssize_t i
+    memset(&norm, 0, sizeof(norm))
+    for i in range(scale.shape[0]):
+        norm.scale[i] = scale[i]
+        norm.bias[i] = bias[i]
+    return norm
+
+
+# ---- normalisation ---------------------------------------------------------------------------
+
+cdef void normalize_rows(const dts_kernels *k, int kind, uint8_t *out, const uint8_t *src,
+                         const dts_shape *shape, const dts_norm *norm) noexcept nogil:
+    if kind == FLOAT16:
+        k.normalize_f16(<uint16_t *>out, src, shape, norm)
+    elif kind == FLOAT32:
+        k.normalize_f32(<float *>out, src, shape, norm)
+    else:
+        k.copy_u8(out, src, shape)
+
+
+cdef void normalize_part(const dts_kernels *k, int kind, uint8_t *out, const Source *source,
+                         Py_ssize_t first, const dts_shape *whole, Py_ssize_t top, Py_ssize_t left,
+                         Py_ssize_t height, Py_ssize_t width, const dts_norm *norm) noexcept nogil:
+    """A box of the output, which begins with source row `first`; rows of the copy go apart."""
+    cdef dts_shape part = whole[0]
+    cdef Py_ssize_t column = left, plain
+    if height == 0 or width == 0:
+        return
+    if whole.flip:
+        column = <Py_ssize_t>whole.width - left - width
+    out += top * whole.out_stride + left * whole.oc * kind
+    first += top
+    part.width = <size_t>width
+    plain = min(max(source.copied_from - first, 0), height)
+    if plain > 0:
+        part.height = <size_t>plain
+        normalize_rows(k, kind, out, source_row(source, first) + column * whole.c, &part, norm)
+    if plain < height:
+        part.height = <size_t>(height - plain)
+        normalize_rows(k, kind, out + plain * whole.out_stride,
+                       source_row(source, first + plain) + column * whole.c, &part, norm)
+
+
+cdef void normalize_around(const dts_kernels *k, int kind, uint8_t *out, const Source *source,
+                           Py_ssize_t first, const dts_shape *whole, const int32_t *box,
+                           const dts_norm *norm) noexcept nogil:
+    """All but the box, which is set to 0. What lies well inside it costs no arithmetic."""
+    cdef Py_ssize_t w = <Py_ssize_t>whole.width, h = <Py_ssize_t>whole.height
+    cdef Py_ssize_t top = box[0], left = box[1], height = box[2], width = box[3], y
+    cdef Py_ssize_t bottom = top + height, pixel = whole.oc * kind
+    # Both sides reach into the box, so that their vectors are whole and lie as in other rows.
+    cdef Py_ssize_t inner = (left + EDGE - 1) & -EDGE, outer = (left + width) & -EDGE
+    if outer - inner < EDGE:
+        normalize_part(k, kind, out, source, first, whole, 0, 0, h, w, norm)
+    else:
+        normalize_part(k, kind, out, source, first, whole, 0, 0, top, w, norm)
+        normalize_part(k, kind, out, source, first, whole, top, 0, height, inner, norm)
+        normalize_part(k, kind, out, source, first, whole, top, outer, height, w - outer, norm)
+        normalize_part(k, kind, out, source, first, whole, bottom, 0, h - bottom, w, norm)
+    out += top * whole.out_stride + left * pixel
+    for y in range(height):
+        memset(out + y * whole.out_stride, 0, <size_t>(width * pixel))
+
+
+def _normalize(uint8_t[::1] out, const uint8_t[:, :, :, ::1] images, int itemsize, int channels,
+               const float[::1] scale, const float[::1] bias, const uint8_t[::1] flip,
+               const int32_t[:, ::1] erase):
+    """Normalise images into the bytes of out; everything was checked by functions.py."""
+    cdef Py_ssize_t n = images.shape[0], h = images.shape[1], w = images.shape[2], i
+    cdef const dts_kernels *k = dts_kernels_get()
+    cdef dts_norm norm = norm_of(scale, bias)
+    cdef dts_shape shape
+    cdef Source source
+    cdef uint8_t *to
+    cdef int failed
+    if n * h * w == 0:
+        return
+    shape.width = <size_t>w
+    shape.height = <size_t>h
+    shape.c = <int>images.shape[3]
+    shape.oc = channels
+    shape.flip = 0
+    shape.in_stride = w * shape.c
+    shape.out_stride = w * channels * itemsize
+    with nogil:
+        failed = source_open(&source, &images[0, 0, 0, 0], n * h, <size_t>shape.in_stride)
+        if not failed and flip is None and erase is None:
+            normalize_part(k, itemsize, &out[0], &source, 0, &shape, 0, 0, n * h, w, &norm)
+        elif not failed:
+            for i in range(n):
+                to = &out[0] + i * h * shape.out_stride
+                if flip is not None:
+                    shape.flip = flip[i]
+                if erase is not None and erase[i, 2] > 0 and erase[i, 3] > 0:
+                    normalize_around(k, itemsize, to, &source, i * h, &shape, &erase[i, 0], &norm)
+                else:
+                    normalize_part(k, itemsize, to, &source, i * h, &shape, 0, 0, h, w, &norm)
+        free(source.last_rows)
+    if failed:
+        raise MemoryError
+
+
+def _to_half(const float[::1] values, uint16_t[::1] out):
+    """The bits of float16, for the tests."""
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        out[i] = dts_half_from_float(values[i])
+
+
+# ---- resize ----------------------------------------------------------------------------------
 
 cdef int resize_one(const dts_kernels *k, const Source *source, Py_ssize_t first_row, uint8_t *out,
                     int kind, int c, int oc, const dts_filter *fx, const dts_filter *fy,

@@ -1,157 +1,37 @@
-/* Normalisation, AVX-512 with VBMI: as normalize_avx2.c, but one 64-byte load serves a whole chunk, since VPERMB
- * takes any byte of it to any place. */
+/* Normalisation, AVX-512 with VBMI: VPERMB takes any byte of a load to any place. The loop is in the template. */
 #include "isa.h"
 
 #ifdef DTS_X86
 
-#include <immintrin.h>
-#include <string.h>
+#include "x86.h"
 
-typedef struct layout {
-    uint8_t pick[4][16];  /* byte of the chunk for each output; whatever a padding channel picks is multiplied by 0 */
-} layout;
+#define ISA(name) name##_avx512
+#define TARGET DTS_TARGET_AVX512
+#define NARROWER(name) name##_avx2
+#define LANES 16
 
-#define RUN4(a) (a), (a) + 1, (a) + 2, (a) + 3
-#define RUN16(a) {RUN4(a), RUN4((a) + 4), RUN4((a) + 8), RUN4((a) + 12)}
-#define BACK4(a) (a), (a) - 1, (a) - 2, (a) - 3
-#define BACK16(a) {BACK4(a), BACK4((a) - 4), BACK4((a) - 8), BACK4((a) - 12)}
-#define PX(a) (a), (a) + 1, (a) + 2 /* a pixel from byte a */
-#define PX0(a) PX(a), 0
+typedef __m512 vec;
+typedef __m512i picks;
 
-/* Index: flip. */
-static const layout rgb_rgb[2] = {
-    {{RUN16(0), RUN16(16), RUN16(32)}},
-    {{{PX(45), PX(42), PX(39), PX(36), PX(33), 30},
-             {31, 32, PX(27), PX(24), PX(21), PX(18), 15, 16},
-             {17, PX(12), PX(9), PX(6), PX(3), PX(0)}}},
-};
-static const layout rgb_rgb0[2] = {
-    {{{PX0(0), PX0(3), PX0(6), PX0(9)}, {PX0(12), PX0(15), PX0(18), PX0(21)},
-             {PX0(24), PX0(27), PX0(30), PX0(33)}, {PX0(36), PX0(39), PX0(42), PX0(45)}}},
-    {{{PX0(45), PX0(42), PX0(39), PX0(36)}, {PX0(33), PX0(30), PX0(27), PX0(24)},
-             {PX0(21), PX0(18), PX0(15), PX0(12)}, {PX0(9), PX0(6), PX0(3), PX0(0)}}},
-};
-static const layout grey_grey[2] = {
-    {{RUN16(0), RUN16(16), RUN16(32)}},
-    {{BACK16(47), BACK16(31), BACK16(15)}},
-};
-#define G(a) (a), 0, 0, 0
-static const layout grey_grey000[2] = {
-    {{{G(0), G(1), G(2), G(3)}, {G(4), G(5), G(6), G(7)}, {G(8), G(9), G(10), G(11)},
-             {G(12), G(13), G(14), G(15)}}},
-    {{{G(15), G(14), G(13), G(12)}, {G(11), G(10), G(9), G(8)}, {G(7), G(6), G(5), G(4)},
-             {G(3), G(2), G(1), G(0)}}},
-};
-
-/* Channel of each output of a chunk of three vectors of RGB. */
-static const int32_t rgb_channel[3][16] = {
-    {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0},
-    {1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1},
-    {2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2},
-};
-
-/* Scale or bias of each output of a chunk. Four output channels have the same for each vector. */
-DTS_TARGET_AVX512 DTS_INLINE void spread(__m512 to[3], const float *from, int oc) {
-    const __m128 channels = _mm_loadu_ps(from);
-    for (int k = 0; k < 3; ++k)
-        to[k] = oc == 4   ? _mm512_broadcast_f32x4(channels)
-                : oc == 1 ? _mm512_broadcastss_ps(channels)
-                          : _mm512_permutexvar_ps(_mm512_loadu_si512(rgb_channel[k]), _mm512_castps128_ps512(channels));
+TARGET DTS_INLINE picks load_picks(const uint8_t pick[16]) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)pick));
 }
 
-DTS_TARGET_AVX512 DTS_INLINE void store(void *out, size_t at, __m512 v, int half) {
-    if (half)
-        _mm256_storeu_si256((__m256i *)((uint16_t *)out + at), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
-    else
-        _mm512_storeu_ps((float *)out + at, v);
+TARGET DTS_INLINE vec spread(const float from[4], const int32_t lanes[16]) {
+    return _mm512_permutexvar_ps(_mm512_loadu_si512(lanes), _mm512_castps128_ps512(_mm_loadu_ps(from)));
 }
 
-typedef struct plan {
-    __m512i pick[4];
-    __m512 scale[3], bias[3];
-} plan;
-
-DTS_TARGET_AVX512 DTS_INLINE void chunk(void *out, size_t at, const uint8_t *in, const plan *p, int vectors, int half) {
-    const __m512i bytes = _mm512_loadu_si512(in);
-    for (int k = 0; k < vectors; ++k) {
-        const __m512i px = _mm512_maskz_permutexvar_epi8(0x1111111111111111u, p->pick[k], bytes);
-        const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(px), p->scale[vectors == 3 ? k : 0]);
-        store(out, at + 16 * (size_t)k, _mm512_sub_ps(scaled, p->bias[vectors == 3 ? k : 0]), half);
-    }
+TARGET DTS_INLINE vec pick_floats(const uint8_t *in, picks pick) {
+    const __m512i bytes = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)in));
+    return _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(0x1111111111111111u, pick, bytes));
 }
 
-/* Whole chunks. c, oc, flip, l and half are constants here. */
-DTS_TARGET_AVX512 DTS_INLINE void run_one_way(void *out, const uint8_t *in, size_t chunks, int c, int oc,
-                                              const dts_norm *norm, int flip, const layout *l, int half) {
-    const int vectors = oc == 4 ? 4 : 3;
-    const size_t outputs = 16 * (size_t)vectors, bytes = outputs / (size_t)oc * (size_t)c;
-    const ptrdiff_t step = flip ? -(ptrdiff_t)bytes : (ptrdiff_t)bytes;
-    ptrdiff_t from = flip ? (ptrdiff_t)((chunks - 1) * bytes) : 0;
-    plan p;
-    spread(p.scale, norm->scale, oc);
-    spread(p.bias, norm->bias, oc);
-    for (int k = 0; k < vectors; ++k)
-        p.pick[k] = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)l->pick[k]));
-    for (size_t i = 0; i < chunks; ++i, from += step) chunk(out, i * outputs, in + from, &p, vectors, half);
-}
+TARGET DTS_INLINE vec mul_sub(vec v, vec scale, vec bias) { return _mm512_sub_ps(_mm512_mul_ps(v, scale), bias); }
 
-DTS_TARGET_AVX512 DTS_INLINE void run(void *out, const uint8_t *in, size_t chunks, int c, int oc,
-                                      const dts_norm *norm, int flip, const layout l[2], int half) {
-    if (flip)
-        run_one_way(out, in, chunks, c, oc, norm, 1, l + 1, half);
-    else
-        run_one_way(out, in, chunks, c, oc, norm, 0, l, half);
-}
+TARGET DTS_INLINE void store_f32(float *out, vec v) { _mm512_storeu_ps(out, v); }
 
-/* False: no layout for these channels. */
-DTS_TARGET_AVX512 DTS_INLINE int run_any(void *out, const uint8_t *in, size_t chunks, int c, int oc,
-                                         const dts_norm *norm, int flip, int half) {
-    if (c == 3 && oc == 4)
-        run(out, in, chunks, 3, 4, norm, flip, rgb_rgb0, half);
-    else if (c == 3 && oc == 3)
-        run(out, in, chunks, 3, 3, norm, flip, rgb_rgb, half);
-    else if (c == 1 && oc == 1)
-        run(out, in, chunks, 1, 1, norm, flip, grey_grey, half);
-    else if (c == 1 && oc == 4)
-        run(out, in, chunks, 1, 4, norm, flip, grey_grey000, half);
-    else
-        return 0;
-    return 1;
-}
+TARGET DTS_INLINE void store_f16(uint16_t *out, vec v) { dts_store_16_halves(out, v); }
 
-/* Pixels that fill no chunk: by way of one that is filled up with zeros. Apart, to keep its buffers out of the way. */
-DTS_TARGET_AVX512 DTS_NOINLINE static void part(void *out, const uint8_t *in, size_t n, size_t pixels, int c, int oc,
-                                                const dts_norm *norm, int flip, int half) {
-    const size_t size = (size_t)oc * (half ? sizeof(uint16_t) : sizeof(float));
-    uint8_t bytes[64] = {0};
-    float values[64];
-    memcpy(flip ? bytes + (pixels - n) * (size_t)c : bytes, in, n * (size_t)c);
-    if (half)
-        run_any(values, bytes, 1, c, oc, norm, flip, 1);
-    else
-        run_any(values, bytes, 1, c, oc, norm, flip, 0);
-    memcpy(out, values, n * size);
-}
-
-DTS_TARGET_AVX512 DTS_INLINE int normalize(void *out, const uint8_t *in, size_t n, int c, int oc, const dts_norm *norm,
-                                           int flip, int half) {
-    const size_t pixels = oc == 1 ? 48 : 16; /* in a chunk */
-    const size_t chunks = n / pixels, rest = n % pixels, size = (size_t)oc * (half ? sizeof(uint16_t) : sizeof(float));
-    if (!run_any(out, flip ? in + rest * (size_t)c : in, chunks, c, oc, norm, flip, half)) return 0;
-    if (rest)
-        part((char *)out + (n - rest) * size, flip ? in : in + (n - rest) * (size_t)c, rest, pixels, c, oc, norm, flip,
-             half);
-    return 1;
-}
-
-DTS_TARGET_AVX512 void dts_normalize_f32_avx512(float *out, const uint8_t *in, size_t n, int c, int oc,
-                                                const dts_norm *norm, int flip) {
-    if (!normalize(out, in, n, c, oc, norm, flip, 0)) dts_normalize_f32_scalar(out, in, n, c, oc, norm, flip);
-}
-
-DTS_TARGET_AVX512 void dts_normalize_f16_avx512(uint16_t *out, const uint8_t *in, size_t n, int c, int oc,
-                                                const dts_norm *norm, int flip) {
-    if (!normalize(out, in, n, c, oc, norm, flip, 1)) dts_normalize_f16_scalar(out, in, n, c, oc, norm, flip);
-}
+#include "normalize_template.h"
 
 #endif

@@ -1,4 +1,4 @@
-/* Both passes of a resize, AVX2 + F16C.
+/* Both passes of a resize, AVX2 + F16C. The loops are in the template.
  * Vertical: bytes of two rows are interleaved, so that one multiply-add takes both rows of a pixel.
  * Horizontal, RGB: a byte shuffle makes (p0.r p1.r)(p0.g p1.g)(p0.b p1.b)(0 0) of two neighbouring pixels; a
  * multiply-add with their two weights leaves one pixel in four lanes, and two output pixels share a register.
@@ -9,17 +9,29 @@
 
 #ifdef DTS_X86
 
-#include <immintrin.h>
+#include "x86.h"
+
 #include <string.h>
 
-DTS_TARGET_AVX2 DTS_INLINE __m256i two_weights(const int16_t *w) {
+#define ISA(name) name##_avx2
+#define TARGET DTS_TARGET_AVX2
+#define NARROWER(name) name##_scalar
+#define STRIP 32
+#define SPLIT
+#define GREY
+#define TAKES(f, c) ((c) >= 3)
+
+/* What the horizontal pass writes. */
+enum { F32, F16, U8 };
+
+TARGET DTS_INLINE __m256i two_weights(const int16_t *w) {
     int32_t both;
     memcpy(&both, w, 4);
     return _mm256_set1_epi32(both);
 }
 
 /* 32 bytes of a row, any weights. */
-DTS_TARGET_AVX2 DTS_INLINE void strip(int16_t *out, const uint8_t *const *rows, const int16_t *weight, int taps,
+TARGET DTS_INLINE void strip(int16_t *out, const uint8_t *const *rows, const int16_t *weight, int taps,
                                       size_t at) {
     const __m256i zero = _mm256_setzero_si256(), half = _mm256_set1_epi32(64);
     __m256i acc0 = half, acc1 = half, acc2 = half, acc3 = half, low, high;
@@ -40,7 +52,7 @@ DTS_TARGET_AVX2 DTS_INLINE void strip(int16_t *out, const uint8_t *const *rows, 
 }
 
 /* The same by bytes, see split.h. */
-DTS_TARGET_AVX2 DTS_INLINE void strip_split(int16_t *out, const uint8_t *const *rows, const dts_split *s, int taps,
+TARGET DTS_INLINE void strip_split(int16_t *out, const uint8_t *const *rows, const dts_split *s, int taps,
                                             size_t at) {
     __m256i high0 = _mm256_setzero_si256(), high1 = high0, low0 = _mm256_set1_epi16(64), low1 = low0;
     for (int k = 0; k < taps; k += 2) {
@@ -59,53 +71,45 @@ DTS_TARGET_AVX2 DTS_INLINE void strip_split(int16_t *out, const uint8_t *const *
     _mm256_storeu_si256((__m256i *)(out + at + 16), _mm256_permute2x128_si256(high0, high1, 0x31));
 }
 
-/* A last part strip is done from n - 32 on, over what is there already, with the same values. */
-DTS_TARGET_AVX2 DTS_INLINE void row_split(int16_t *out, const uint8_t *const *rows, const dts_split *s, int taps,
-                                          size_t n) {
-    for (size_t i = 0; i + 32 <= n; i += 32) strip_split(out, rows, s, taps, i);
-    if (n % 32) strip_split(out, rows, s, taps, n - 32);
-}
-
-DTS_TARGET_AVX2 void dts_resize_v_avx2(int16_t *out, const uint8_t *const *rows, const int16_t *weight, int taps,
-                                       size_t n) {
-    dts_split split;
-    if (n < 32) {
-        dts_resize_v_scalar(out, rows, weight, taps, n);
-    } else if (!dts_split_weights(&split, weight, taps)) {
-        for (size_t i = 0; i + 32 <= n; i += 32) strip(out, rows, weight, taps, i);
-        if (n % 32) strip(out, rows, weight, taps, n - 32);
-    } else if (taps == 2) {
-        row_split(out, rows, &split, 2, n);
-    } else if (taps == 4) {
-        row_split(out, rows, &split, 4, n);
-    } else {
-        row_split(out, rows, &split, taps, n);
-    }
-}
-
-/* What the horizontal pass writes. */
-enum { F32, F16, U8 };
-
 typedef struct scaling {
     __m256 scale, bias; /* RGB: per channel and 0, twice; grey: of the one channel */
 } scaling;
 
-DTS_TARGET_AVX2 DTS_INLINE __m256 normalized(const scaling *s, __m256i acc) {
+/* NULL: not used. */
+TARGET DTS_INLINE scaling scaling_of(const dts_norm *norm) {
+    scaling s = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    if (norm) {
+        s.scale = _mm256_mul_ps(_mm256_broadcast_ps((const __m128 *)norm->scale), _mm256_set1_ps(DTS_Q21));
+        s.bias = _mm256_broadcast_ps((const __m128 *)norm->bias);
+    }
+    return s;
+}
+
+TARGET DTS_INLINE scaling scaling_of_grey(const dts_norm *norm) {
+    scaling s = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    if (norm) {
+        s.scale = _mm256_set1_ps(norm->scale[0] * DTS_Q21);
+        s.bias = _mm256_set1_ps(norm->bias[0]);
+    }
+    return s;
+}
+
+TARGET DTS_INLINE __m256 normalized(const scaling *s, __m256i acc) {
     return _mm256_sub_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(acc), s->scale), s->bias);
 }
 
-DTS_TARGET_AVX2 DTS_INLINE __m128i halves(const scaling *s, __m256i acc) {
+TARGET DTS_INLINE __m128i halves(const scaling *s, __m256i acc) {
     return _mm256_cvtps_ph(normalized(s, acc), _MM_FROUND_TO_NEAREST_INT);
 }
 
 /* Eight sums to eight 16-bit words with the value of a byte. */
-DTS_TARGET_AVX2 DTS_INLINE __m128i words(__m256i acc) {
+TARGET DTS_INLINE __m128i words(__m256i acc) {
     const __m256i v = _mm256_srai_epi32(_mm256_add_epi32(acc, _mm256_set1_epi32(1 << 20)), 21);
     return _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 }
 
 /* Two pixels (r g b 0 r g b 0) to output pixels at and at + 1. */
-DTS_TARGET_AVX2 DTS_INLINE void store_rgb(void *out, size_t at, __m256i acc, const scaling *s, int oc, int kind) {
+TARGET DTS_INLINE void store_two(void *out, size_t at, __m256i acc, const scaling *s, int oc, int kind) {
     at *= (size_t)oc;
     if (kind == F32 && oc == 4) {
         _mm256_storeu_ps((float *)out + at, normalized(s, acc));
@@ -114,7 +118,7 @@ DTS_TARGET_AVX2 DTS_INLINE void store_rgb(void *out, size_t at, __m256i acc, con
         _mm_storeu_ps((float *)out + at, _mm256_castps256_ps128(v));
         _mm_storel_pi((__m64 *)((float *)out + at + 4), _mm256_extractf128_ps(v, 1));
     } else if (kind == F16 && oc == 4) {
-        _mm_storeu_si128((__m128i *)((uint16_t *)out + at), halves(s, acc));
+        dts_store_8_halves((uint16_t *)out + at, normalized(s, acc));
     } else if (kind == F16) {
         const __m128i six = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, -1, -1, -1, -1);
         const __m128i v = _mm_shuffle_epi8(halves(s, acc), six);
@@ -134,79 +138,54 @@ DTS_TARGET_AVX2 DTS_INLINE void store_rgb(void *out, size_t at, __m256i acc, con
     }
 }
 
-DTS_TARGET_AVX2 DTS_INLINE __m256i load_twice(const int16_t *low, const int16_t *high) {
+TARGET DTS_INLINE __m256i load_twice(const int16_t *low, const int16_t *high) {
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
                                    _mm_loadu_si128((const __m128i *)high), 1);
 }
 
 /* The sums of two outputs, whose taps begin at a and b. */
-DTS_TARGET_AVX2 DTS_INLINE __m256i sums_rgb(const int16_t *a, const int16_t *b, const int32_t *lanes, int taps) {
+TARGET DTS_INLINE __m256i sums_of_two(const int16_t *a, const int16_t *b, const int32_t *lanes, int c, int taps) {
     const __m256i pairs = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1));
+        c == 3 ? _mm_setr_epi8(0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1)
+               : _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
     __m256i acc = _mm256_setzero_si256();
-    for (int k = 0; k < taps; k += 2, a += 6, b += 6, lanes += 16)
+    for (int k = 0; k < taps; k += 2, a += 2 * c, b += 2 * c, lanes += 16)
         acc = _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_shuffle_epi8(load_twice(a, b), pairs),
                                                       _mm256_loadu_si256((const __m256i *)lanes)));
     return acc;
 }
 
-/* Four outputs a step. in: from position 0 on. oc, kind and, for 2 and 4, taps are constants here. */
-DTS_TARGET_AVX2 DTS_INLINE void row_rgb(void *out, const int16_t *in, const dts_filter *f, int oc, const dts_norm *norm,
-                                        int flip, int kind, int taps) {
-    const size_t n = (size_t)f->out, size = (size_t)oc * (kind == F32 ? 4 : kind == F16 ? 2 : 1);
-    const int32_t *start = f->start, *lanes = f->lanes;
-    char last[4 * 16]; /* where the last part step goes first */
-    scaling s = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    if (kind != U8) {
-        s.scale = _mm256_mul_ps(_mm256_broadcast_ps((const __m128 *)norm->scale), _mm256_set1_ps(DTS_Q21));
-        s.bias = _mm256_broadcast_ps((const __m128 *)norm->bias);
-    }
-    for (size_t i = 0; i < n; i += 4, start += 4, lanes += 8 * taps) {
-        const __m256i ab = sums_rgb(in + 3 * (ptrdiff_t)start[0], in + 3 * (ptrdiff_t)start[1], lanes, taps);
-        const __m256i cd = sums_rgb(in + 3 * (ptrdiff_t)start[2], in + 3 * (ptrdiff_t)start[3], lanes + 8, taps);
-        const int whole = i + 4 <= n;
-        void *to = whole ? out : last;
-        const size_t at = !whole ? 0 : flip ? n - 4 - i : i;
-        if (flip) {
-            store_rgb(to, at, _mm256_permute2x128_si256(cd, cd, 1), &s, oc, kind);
-            store_rgb(to, at + 2, _mm256_permute2x128_si256(ab, ab, 1), &s, oc, kind);
-        } else {
-            store_rgb(to, at, ab, &s, oc, kind);
-            store_rgb(to, at + 2, cd, &s, oc, kind);
-        }
-        if (!whole && flip)
-            memcpy(out, last + (4 - (n - i)) * size, (n - i) * size);
-        else if (!whole)
-            memcpy((char *)out + i * size, last, (n - i) * size);
-    }
+typedef struct quad {
+    __m256i ab, cd;
+} quad;
+
+TARGET DTS_INLINE quad sums(const int16_t *in, const dts_filter *f, size_t i, int c, int taps) {
+    const int32_t *start = f->start + i, *lanes = f->lanes + 2 * i * (size_t)taps;
+    return (quad){sums_of_two(in + c * (ptrdiff_t)start[0], in + c * (ptrdiff_t)start[1], lanes, c, taps),
+                  sums_of_two(in + c * (ptrdiff_t)start[2], in + c * (ptrdiff_t)start[3], lanes + 8, c, taps)};
 }
 
-DTS_TARGET_AVX2 DTS_INLINE void rgb(void *out, const int16_t *in, int origin, const dts_filter *f, int oc,
-                                    const dts_norm *norm, int flip, int kind) {
-    in -= (ptrdiff_t)origin * 3;
-    if (oc == 4 && f->taps == 2)
-        row_rgb(out, in, f, 4, norm, flip, kind, 2);
-    else if (oc == 4 && f->taps == 4)
-        row_rgb(out, in, f, 4, norm, flip, kind, 4);
-    else if (oc == 4)
-        row_rgb(out, in, f, 4, norm, flip, kind, f->taps);
-    else if (f->taps == 2)
-        row_rgb(out, in, f, 3, norm, flip, kind, 2);
-    else if (f->taps == 4)
-        row_rgb(out, in, f, 3, norm, flip, kind, 4);
-    else
-        row_rgb(out, in, f, 3, norm, flip, kind, f->taps);
+TARGET DTS_INLINE quad reversed(quad q) {
+    return (quad){_mm256_permute2x128_si256(q.cd, q.cd, 1), _mm256_permute2x128_si256(q.ab, q.ab, 1)};
 }
+
+TARGET DTS_INLINE void store_quad(void *out, size_t at, quad q, const scaling *s, int oc, int kind) {
+    store_two(out, at, q.ab, s, oc, kind);
+    store_two(out, at + 2, q.cd, s, oc, kind);
+}
+
+typedef __m256i eight;
 
 /* Grey: eight taps of the outputs whose taps begin at a and b. `keep` clears weights that are not theirs. */
-DTS_TARGET_AVX2 DTS_INLINE __m256i eight_taps(const int16_t *a, const int16_t *b, const int16_t *wa, const int16_t *wb,
+TARGET DTS_INLINE __m256i eight_taps(const int16_t *a, const int16_t *b, const int16_t *wa, const int16_t *wb,
                                               __m256i keep) {
     return _mm256_madd_epi16(load_twice(a, b), _mm256_and_si256(load_twice(wa, wb), keep));
 }
 
 /* The sums of eight outputs, j and j + 4 together. */
-DTS_TARGET_AVX2 DTS_INLINE __m256i sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight,
-                                             ptrdiff_t taps, __m256i keep) {
+TARGET DTS_INLINE eight sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight, ptrdiff_t taps) {
+    static const int16_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    const __m256i keep = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(ones + (8 - taps % 8) % 8)));
     __m256i acc[4];
     for (int j = 0; j < 4; ++j) {
         const int16_t *a = in + start[j], *b = in + start[j + 4], *wa = weight + j * taps, *wb = wa + 4 * taps;
@@ -219,11 +198,11 @@ DTS_TARGET_AVX2 DTS_INLINE __m256i sums_grey(const int16_t *in, const int32_t *s
 }
 
 /* Eight grey pixels to output pixels at .. at + 7. */
-DTS_TARGET_AVX2 DTS_INLINE void store_grey(void *out, size_t at, __m256i acc, const scaling *s, int oc, int kind) {
+TARGET DTS_INLINE void store_grey(void *out, size_t at, __m256i acc, const scaling *s, int oc, int kind) {
     if (kind == F32) {
         _mm256_storeu_ps((float *)out + at, normalized(s, acc));
     } else if (kind == F16 && oc == 1) {
-        _mm_storeu_si128((__m128i *)((uint16_t *)out + at), halves(s, acc));
+        dts_store_8_halves((uint16_t *)out + at, normalized(s, acc));
     } else if (kind == F16) {
         const __m128i v = halves(s, acc);
         uint16_t *to = (uint16_t *)out + 4 * at;
@@ -235,71 +214,10 @@ DTS_TARGET_AVX2 DTS_INLINE void store_grey(void *out, size_t at, __m256i acc, co
     }
 }
 
-/* Returns how many outputs are done: all but the last up to seven. */
-DTS_TARGET_AVX2 DTS_INLINE int row_grey(void *out, const int16_t *in, int origin, const dts_filter *f, int oc,
-                                        const dts_norm *norm, int flip, int kind) {
-    static const int16_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    const __m128i last = _mm_loadu_si128((const __m128i *)(ones + (8 - f->taps % 8) % 8));
-    const __m256i backwards = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    scaling s = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    int i = 0;
-    if (kind != U8) {
-        s.scale = _mm256_set1_ps(norm->scale[0] * DTS_Q21);
-        s.bias = _mm256_set1_ps(norm->bias[0]);
-    }
-    in -= origin;
-    for (; i + 8 <= f->out; i += 8) {
-        const __m256i acc = sums_grey(in, f->start + i, f->weight + (size_t)i * (size_t)f->taps, f->taps,
-                                      _mm256_set_m128i(last, last));
-        if (flip)
-            store_grey(out, (size_t)(f->out - i - 8), _mm256_permutevar8x32_epi32(acc, backwards), &s, oc, kind);
-        else
-            store_grey(out, (size_t)i, acc, &s, oc, kind);
-    }
-    return i;
+TARGET DTS_INLINE eight reversed_grey(eight q) {
+    return _mm256_permutevar8x32_epi32(q, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
 }
 
-/* The filter without its first i outputs. */
-static dts_filter rest_of(const dts_filter *f, int i) {
-    dts_filter rest = *f;
-    rest.out -= i;
-    rest.start += i;
-    rest.count += i;
-    rest.weight += (size_t)i * (size_t)f->taps;
-    return rest;
-}
-
-DTS_TARGET_AVX2 void dts_resize_h_f32_avx2(float *out, const int16_t *in, int origin, const dts_filter *f, int c,
-                                           int oc, const dts_norm *norm, int flip) {
-    if (c == 3) {
-        rgb(out, in, origin, f, oc, norm, flip, F32);
-    } else {
-        const int done = c == 1 && oc == 1 ? row_grey(out, in, origin, f, oc, norm, flip, F32) : 0;
-        const dts_filter rest = rest_of(f, done);
-        dts_resize_h_f32_scalar(flip ? out : out + (size_t)done * (size_t)oc, in, origin, &rest, c, oc, norm, flip);
-    }
-}
-
-DTS_TARGET_AVX2 void dts_resize_h_f16_avx2(uint16_t *out, const int16_t *in, int origin, const dts_filter *f, int c,
-                                           int oc, const dts_norm *norm, int flip) {
-    if (c == 3) {
-        rgb(out, in, origin, f, oc, norm, flip, F16);
-    } else {
-        const int done = c == 1 ? row_grey(out, in, origin, f, oc, norm, flip, F16) : 0;
-        const dts_filter rest = rest_of(f, done);
-        dts_resize_h_f16_scalar(flip ? out : out + (size_t)done * (size_t)oc, in, origin, &rest, c, oc, norm, flip);
-    }
-}
-
-DTS_TARGET_AVX2 void dts_resize_h_u8_avx2(uint8_t *out, const int16_t *in, int origin, const dts_filter *f, int c,
-                                          int oc, int flip) {
-    if (c == 3) {
-        rgb(out, in, origin, f, oc, NULL, flip, U8);
-    } else {
-        const int done = c == 1 && oc == 1 ? row_grey(out, in, origin, f, oc, NULL, flip, U8) : 0;
-        const dts_filter rest = rest_of(f, done);
-        dts_resize_h_u8_scalar(flip ? out : out + (size_t)done * (size_t)oc, in, origin, &rest, c, oc, flip);
-    }
-}
+#include "resize_template.h"
 
 #endif

@@ -202,6 +202,9 @@ cdef class ArrayReader:
     def address(self):
         return <uintptr_t>&self.interface
 
+    def bind_io(self, masks):
+        """Nothing: there are no IO threads here."""
+
     cdef int alive(self) except -1:
         if self.view is None:
             raise ClosedError("the reader is closed")
@@ -303,7 +306,9 @@ cdef class ArrayReader:
             "bytes_read": self.bytes_read,
             "blocks_read": 0,
             "worker_waits": 0,
+            "worker_wakes": 0,
             "worker_wait_s": 0.0,
             "io_waits": 0,
             "io_wait_s": 0.0,
+            "io_bound": 0,
         }

@@ -13,7 +13,7 @@ from dts.sample cimport dts_sample
 from dts.status cimport (DTS_CLOSED, DTS_END, DTS_INTERNAL, DTS_OK, dts_error,
                          dts_error_clear)
 from dts.storage.reader cimport BlockFeed
-from dts.threads cimport dts_process_id
+from dts.threads cimport dts_line_start, dts_process_id
 
 import atexit
 import weakref
@@ -119,8 +119,7 @@ cdef class BlockReader:
         self.worker_memory = calloc(num_workers + 1, sizeof(worker_state))
         if self.worker_memory == NULL or plan_alloc(&self.core.plan, window) != 0:
             raise MemoryError(f"no memory for the order of {self.core.plan.n_samples} samples")
-        self.core.workers = <worker_state *>(
-            (<uintptr_t>self.worker_memory + 63) & ~<uintptr_t>63)
+        self.core.workers = <worker_state *>dts_line_start(self.worker_memory)
         slots = max(1, self.core.plan.n_blocks)
         if mode == "PARTIAL":
             if self.core.plan.n_windows == 2:
@@ -149,6 +148,10 @@ cdef class BlockReader:
 
     cdef BlockFeed make_feed(self, int64_t slots, int64_t threads):
         return BlockFeed(self.file, slots, threads, self.core.half)
+
+    def bind_io(self, masks):
+        """Say on which CPUs each IO thread runs: see BlockFeed.bind."""
+        self.feed.bind(masks)
 
     cdef int alive(self) except -1:
         if self.feed is None or self.closed:
@@ -301,6 +304,15 @@ cdef class BlockReader:
 
     def __exit__(self, *_):
         self.close()
+
+    def _layout(self):
+        """As SplitPipeline._layout."""
+        cdef int64_t k
+        spans = self.feed._layout()
+        for k in range(self.core.n_workers):
+            start = <uintptr_t>&self.core.workers[k]
+            spans[f"place of worker {k}"] = (start, start + sizeof(worker_state))
+        return spans
 
     def stats(self):
         """Counters since the reader was made: see BlockFeed.stats."""

@@ -9,13 +9,13 @@ from dts.storage.reader cimport block_feed
 cdef enum:
     MUST_WAIT = -1          # of take(): call prepare(), then ask again
 
-# One worker: a cache line of its own.
+# One worker: cache lines of its own.
 ctypedef struct worker_state:
     int64_t low             # positions [low, high) can be served without a look at the windows
     int64_t high
     int64_t window          # the window it is in; under feed.lock
     int64_t next            # its next position when samples are dealt out in turn
-    int64_t unused[4]
+    int64_t unused[12]
 
 ctypedef struct reader_core:
     block_feed *feed
@@ -23,6 +23,7 @@ ctypedef struct reader_core:
     worker_state *workers
     int64_t n_workers
     int64_t floor           # the lowest window that a worker is in; under feed.lock
+    int64_t ahead           # the second window may be loaded too; under feed.lock
     int64_t half            # PARTIAL: blocks that fit one half of the arena; FULLY: 0
     int64_t half_bytes      # where the second half starts
     const uint8_t *bad      # by id: 1 where a CRC check found damage; NULL: none is known

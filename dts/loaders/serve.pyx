@@ -2,6 +2,8 @@
 
 PARTIAL keeps two windows of the epoch's order in the two halves of the arena. Windows w and w + 1
 may be loaded once every worker has reached window w, so window w + 1 loads while w is consumed.
+At the start of an epoch window 1 has to wait until an eighth of window 0 is consumed: the first
+batches then do not share the processor with loading that nobody needs yet.
 A worker takes the lock only when it enters a window or has to wait for a block.
 
 Candidates to replace a bad sample, all by the stream of its id: first 8 drawn among the others of
@@ -27,6 +29,7 @@ from dts.threads cimport dts_load_acq, dts_mutex_lock, dts_mutex_unlock
 
 cdef enum:
     DRAWS = 8  # replacements that are drawn before the walk over all others begins
+    HEAD_START = 8  # this part of the first window is consumed before the second is loaded
 
 
 # ---------------------------------------------------------------- begin
@@ -68,6 +71,7 @@ cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
     cdef int64_t w, i, at = 0, length
     core.epoch = epoch
     core.floor = 0
+    core.ahead = 0
     plan_epoch(plan, <const char *>&feed.blocks[0].count, sizeof(block_entry), epoch)
     for i in range(feed.n_blocks):
         block = &feed.blocks[i]
@@ -87,13 +91,13 @@ cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
     for i in range(core.n_workers):
         worker = &core.workers[i]
         worker.low = 0
-        worker.high = plan.window_sample[1] if core.half else plan.n_samples
+        worker.high = plan.window_sample[1] // HEAD_START if core.half else plan.n_samples
         worker.window = 0
         worker.next = i
     length = order_of_need(core)
     limit[0] = length
-    if core.half and plan.n_windows > 2:
-        limit[0] = plan.window_block[2]
+    if core.half:
+        limit[0] = plan.window_block[1]
     return length
 
 
@@ -185,8 +189,9 @@ cdef void raise_floor(reader_core *core) noexcept nogil:
     for i in range(core.n_workers):
         if core.workers[i].window < floor:
             floor = core.workers[i].window
-    if floor > core.floor:
+    if floor > core.floor or not core.ahead:
         core.floor = floor
+        core.ahead = 1
         ahead = floor + 2 if floor + 2 < core.plan.n_windows else core.plan.n_windows
         feed_allow(core.feed, core.plan.window_block[ahead])
 

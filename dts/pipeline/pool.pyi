@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +17,10 @@ class SplitPipeline:
     def __new__(
         cls,
         reader: Any,
-        chain: Chain,
+        stages: Sequence[tuple[int, Chain, tuple[int, int, int]]],
         config: SplitConfig,
         paths: Sequence[str],
-        names: Sequence[str] | None = None,
+        names: Callable[[], Sequence[str] | None] | None = None,
     ) -> Self: ...
     @property
     def slot_bytes(self) -> int: ...
@@ -28,7 +28,17 @@ class SplitPipeline:
     def begin(self, epoch: int) -> int: ...
     def next(
         self, token: int
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], int] | None: ...
+    ) -> (
+        tuple[
+            NDArray[Any],
+            NDArray[Any],
+            NDArray[np.int64],
+            NDArray[np.float32] | None,
+            list[tuple[Any, ...]] | None,
+            int,
+        ]
+        | None
+    ): ...
     def end(self, token: int | None = None) -> None: ...
     def interrupt(self) -> None: ...
     def close(self) -> None: ...

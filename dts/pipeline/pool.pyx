@@ -1,8 +1,8 @@
 """SplitPipeline: the threads of one split, from loader to batch slots.
 
-Worker w takes positions w, w + M, w + 2M, ... of the epoch. Position q belongs to row q mod B of
-batch q div B, so what a batch holds does not depend on M. Threads live as long as the object and
-sleep between epochs.
+Whoever is free takes the next positions of the epoch from one counter, the ticket. Position q
+belongs to row q mod B of batch q div B, so what a batch holds depends neither on how many workers
+there are nor on who took it. Threads live as long as the object and sleep between epochs.
 """
 
 cimport cython
@@ -10,35 +10,41 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport jpeg_warnings
+from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
 from dts.loaders.loader cimport dts_loader
+from dts.pipeline.mixing cimport mix_finish
+from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
     FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free,
     scratch_init,
 )
 from dts.pipeline.station cimport (
-    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_enter,
-    station_leave,
+    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_close,
+    station_enter, station_leave,
 )
-from dts.pipeline.worker cimport dts_plan, process_sample
+from dts.pipeline.worker cimport process_sample
 from dts.sample cimport dts_sample
 from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
 from dts.threads cimport (
-    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_mutex, dts_mutex_init,
-    dts_mutex_lock, dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread,
-    dts_thread_cpu_ns, dts_thread_create, dts_thread_join,
+    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_fetch_add, dts_line_start,
+    dts_line_up, dts_mutex, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_process_id,
+    dts_store_rel, dts_thread, dts_thread_bind, dts_thread_cpu_ns, dts_thread_create,
+    dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
+from dts.transforms.mix cimport Mixing, dts_mixing
 
 import numpy as np
 
-from dts.errors import ClosedError, from_status
+from dts.errors import ClosedError, DtsError, from_status
+from dts.pipeline.mixing import mix_records
 
 cdef enum:
     ON_ERROR_RAISE = 0
     ON_ERROR_SKIP = 1
     ON_ERROR_REPLACE = 2
     LOG = 32                # errors kept in full
+    ARRAY_CLAIM = 8         # positions a ticket is good for where a sample takes microseconds
 
 _POLICIES = {"raise": ON_ERROR_RAISE, "skip": ON_ERROR_SKIP, "replace": ON_ERROR_REPLACE}
 _FORMATS = {"uint8": FORMAT_UINT8, "float16": FORMAT_FLOAT16, "float32": FORMAT_FLOAT32}
@@ -47,20 +53,28 @@ _FORMATS = {"uint8": FORMAT_UINT8, "float16": FORMAT_FLOAT16, "float32": FORMAT_
 ctypedef struct Shared:
     dts_loader loader
     dts_plan plan
+    const dts_mixing *mixing
     dts_station *station
+    int64_t workers
+    int64_t mask_bytes
+    int64_t positions       # samples of this epoch
+    int64_t claim           # positions for a ticket
+    int64_t batch_size
+    int64_t process         # that the threads belong to
+    uint32_t epoch
+    int on_error
+    int wide_labels         # int64 labels
+    # All above stays as it is while an epoch runs; all workers write the next one; the rest is
+    # written under the lock.
+    int64_t pad_ticket[16]
+    int64_t ticket          # the first position that nobody has taken
+    int64_t pad_lock[16]
     dts_mutex lock
     dts_cond start
     dts_cond idle
     int64_t generation      # epochs started; under the lock
     int64_t active          # workers inside the epoch
     int64_t stop
-    int64_t workers
-    int64_t positions       # samples of this epoch
-    int64_t batch_size
-    int64_t process         # that the threads belong to
-    uint32_t epoch
-    int on_error
-    int wide_labels         # int64 labels
     int64_t logged
     dts_error log[LOG]
 
@@ -69,22 +83,31 @@ ctypedef struct Worker:
     Shared *shared
     int64_t index
     dts_thread thread
+    const uint8_t *mask     # CPUs to run on; NULL: all
+    int64_t bound           # it does
+    dts_batch *batch        # that this worker is in
+    int64_t number          # of that batch; -1: in none
+    int64_t rows            # finished in it and not told yet
     int64_t samples
     int64_t skipped
     int64_t replaced
     int64_t warnings
+    int64_t spliced
     int64_t cpu_ns
     dts_scratch scratch
-    int64_t pad[8]
 
 
-cdef void put_label(const Shared *s, dts_batch *b, int64_t row,
+cdef void put_label(const Shared *s, dts_batch *b, int64_t sample_row,
                     const dts_sample *sample) noexcept nogil:
-    if s.wide_labels:
-        (<int64_t *> b.slot.labels)[row] = sample.label
-    else:
-        (<int32_t *> b.slot.labels)[row] = sample.label
-    b.slot.ids[row] = sample.id
+    cdef int64_t row
+    cdef int view
+    for view in range(s.plan.views):
+        row = view * b.expected + sample_row
+        if s.wide_labels:
+            (<int64_t *> b.slot.labels)[row] = sample.label
+        else:
+            (<int32_t *> b.slot.labels)[row] = sample.label
+        b.slot.ids[row] = sample.id
 
 
 cdef void note(Shared *s, const dts_error *e) noexcept nogil:
@@ -95,17 +118,25 @@ cdef void note(Shared *s, const dts_error *e) noexcept nogil:
     dts_mutex_unlock(&s.lock)
 
 
-cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out,
+cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out, int64_t view_bytes,
                  dts_error *error) noexcept nogil:
-    cdef int status = process_sample(&w.scratch, &w.shared.plan, sample, w.shared.epoch, out,
-                                     error)
+    cdef const Shared *s = w.shared
+    cdef int status = process_sample(&w.scratch, &s.plan, sample, s.epoch, out, view_bytes, error)
     w.warnings += jpeg_warnings(w.scratch.jpeg)
+    w.spliced = jpeg_spliced(w.scratch.jpeg)
     if status != DTS_OK:
         error.volume = sample.volume
         error.block = sample.block
         error.sample = sample.index
         error.id = sample.id
     return status
+
+
+cdef void tell(Worker *w) noexcept nogil:
+    if w.rows:
+        station_leave(w.shared.station, w.batch, w.rows)
+        w.rows = 0
+    w.number = -1  # the batch may be full now, and its place in the ring another's
 
 
 cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
@@ -116,7 +147,7 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     cdef dts_error second
     cdef dts_batch *b
     cdef uint8_t *out
-    cdef int64_t row = position % s.batch_size
+    cdef int64_t row = position % s.batch_size, view_bytes
     cdef int k, got, status
     dts_error_clear(&error)
     # The sample first: its block's window then counts as in use, and whoever fills earlier batches
@@ -124,12 +155,17 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
     status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
     if status == DTS_CLOSED:
         return DTS_CLOSED
-    b = station_enter(s.station, position // s.batch_size)
-    if b == NULL:
-        return DTS_CLOSED
+    if position // s.batch_size != w.number:
+        tell(w)
+        w.batch = station_enter(s.station, position // s.batch_size)
+        if w.batch == NULL:
+            return DTS_CLOSED
+        w.number = position // s.batch_size
+    b = w.batch
     out = b.slot.images + row * s.plan.sample_bytes
+    view_bytes = b.expected * s.plan.sample_bytes
     if status == DTS_OK:
-        status = attempt(w, &sample, out, &error)
+        status = attempt(w, &sample, out, view_bytes, &error)
     error.position = position
     k = 0
     while status != DTS_OK and s.on_error == ON_ERROR_REPLACE:
@@ -141,7 +177,7 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
         if got == DTS_END:
             break
         k += 1
-        if got == DTS_OK and attempt(w, &other, out, &second) == DTS_OK:
+        if got == DTS_OK and attempt(w, &other, out, view_bytes, &second) == DTS_OK:
             note(s, &error)
             w.replaced += 1
             sample = other
@@ -155,14 +191,35 @@ cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
         if s.on_error == ON_ERROR_SKIP:
             w.skipped += 1
         station_bad(s.station, b, row, &error)
-    station_leave(s.station, b)
+    if s.mixing.n:
+        mix_finish(&s.plan, s.mixing, b.slot, s.epoch, w.number, b.expected, row, sample.label,
+                   status == DTS_OK)
+    w.rows += 1
     return DTS_OK
+
+
+cdef void one_epoch(Worker *w) noexcept nogil:
+    cdef Shared *s = w.shared
+    cdef int64_t position, last
+    w.rows = 0
+    w.number = -1
+    while True:
+        position = dts_fetch_add(&s.ticket, s.claim)
+        if position >= s.positions:
+            return
+        last = min(position + s.claim, s.positions)
+        while position < last:
+            if one_sample(w, position) != DTS_OK:
+                return  # the epoch ended, nobody counts these rows
+            position += 1
+        tell(w)
 
 
 cdef void worker_main(void *arg) noexcept nogil:
     cdef Worker *w = <Worker *> arg
     cdef Shared *s = w.shared
-    cdef int64_t seen = 0, position
+    cdef int64_t seen = 0
+    w.bound = w.mask != NULL and dts_thread_bind(w.mask, s.mask_bytes) == 0
     while True:
         dts_mutex_lock(&s.lock)
         while s.generation == seen and not s.stop:
@@ -171,9 +228,7 @@ cdef void worker_main(void *arg) noexcept nogil:
         dts_mutex_unlock(&s.lock)
         if s.stop:
             return
-        position = w.index
-        while position < s.positions and one_sample(w, position) == DTS_OK:
-            position += s.workers
+        one_epoch(w)
         s.loader.finish(s.loader.self, <int> w.index)
         w.cpu_ns = dts_thread_cpu_ns()
         dts_mutex_lock(&s.lock)
@@ -191,14 +246,15 @@ cdef class SplitPipeline:
     ----------
     reader : dts.loaders reader
         Gives samples; owned from here on, closed with this object.
-    chain : Chain
-        Compiled transforms.
+    stages : sequence of (int, Chain, tuple of int)
+        First epoch, compiled transforms, and (h, w, c) of a finished sample, by rising epoch from
+        0 on.
     config : SplitConfig
         Everything else, checked before.
     paths : sequence of str
         The files of the set, for messages.
-    names : sequence of str, optional
-        Names of the samples by id, for messages.
+    names : callable, optional
+        Gives the names of the samples by id, for messages, or None: called when there is an error.
 
     Raises
     ------
@@ -207,13 +263,18 @@ cdef class SplitPipeline:
     """
 
     cdef Shared *shared
-    cdef Worker *workers
+    cdef char *workers          # one after the other, each at the start of a cache line
+    cdef void *shared_memory
+    cdef void *worker_memory
     cdef int64_t started
     cdef readonly object reader
     cdef readonly object config
-    cdef Chain chain
+    cdef Chain chain            # of the running epoch
+    cdef tuple stages
+    cdef Mixing mixing
     cdef object paths
     cdef object names
+    cdef bytes masks            # CPUs of the workers, one after the other
     cdef TransferStation station
     cdef readonly bint closed
     cdef readonly bint running
@@ -221,27 +282,39 @@ cdef class SplitPipeline:
     cdef int64_t taken
     cdef int64_t finished       # token of the epoch that last ran to its end
 
-    def __cinit__(self, reader, Chain chain, config, paths, names=None):
+    def __cinit__(self, reader, stages, config, paths, names=None):
         cdef Shared *s
         cdef int k
+        cdef size_t line = dts_line_up(1)
         self.reader = reader
         self.config = config
-        self.chain = chain
+        self.stages = tuple(stages)
+        self.mixing = Mixing(config.batch_ops, config.batch_shares, config.classes)
         self.finished = -1
         self.paths = paths
         self.names = names
         self.station = TransferStation(
             config.batch_size, config.sample_shape, config.dtype, config.label_dtype,
-            config.prefetch, config.max_held,
+            config.prefetch, config.max_held, config.views, config.classes,
         )
-        s = self.shared = <Shared *> calloc(1, sizeof(Shared))
-        self.workers = <Worker *> calloc(config.workers, sizeof(Worker))
-        if s == NULL or self.workers == NULL:
+        self.station.keep = config.keep
+        self.shared_memory = calloc(1, sizeof(Shared) + line)
+        self.worker_memory = calloc(config.workers + 1, dts_line_up(sizeof(Worker)))
+        if self.shared_memory == NULL or self.worker_memory == NULL:
             raise MemoryError("no memory for the preprocessing threads")
+        s = self.shared = <Shared *> dts_line_start(self.shared_memory)
+        self.workers = <char *> dts_line_start(self.worker_memory)
         s.loader = (<dts_loader *> <uintptr_t> reader.address)[0]
         s.station = &self.station.c
+        s.mixing = &self.mixing.c
         s.workers = config.workers
         s.batch_size = config.batch_size
+        if config.worker_masks:
+            self.masks = b"".join(config.worker_masks)
+            s.mask_bytes = len(config.worker_masks[0])
+        s.claim = 1
+        if config.array_size is not None:
+            s.claim = max(1, min(<int64_t> ARRAY_CLAIM, s.batch_size // s.workers))
         s.on_error = _POLICIES[config.on_error]
         s.wide_labels = self.station.label_dtype.itemsize == 8
         s.process = dts_process_id()
@@ -250,18 +323,28 @@ cdef class SplitPipeline:
         dts_cond_init(&s.idle)
         s.plan.seed = config.seed
         s.plan.split = config.split
+        s.plan.views = config.views
         s.plan.format = _FORMATS[config.dtype]
         s.plan.channels = config.channels
         if config.array_size is not None:
             s.plan.array_height, s.plan.array_width = config.array_size
         s.plan.exif = config.exif_orientation
-        s.plan.height, s.plan.width, s.plan.out_channels = config.sample_shape
-        s.plan.sample_bytes = self.station.sample_bytes
         for k in range(config.channels):
             s.plan.norm.scale[k] = config.scale[k]
             s.plan.norm.bias[k] = config.bias[k]
-        s.plan.n_ops = chain.n
-        s.plan.ops = chain.ops
+        self._enter_stage(0)
+
+    cdef _enter_stage(self, epoch):
+        """Take the chain and shape of an epoch. No worker may be inside."""
+        cdef dts_plan *p = &self.shared.plan
+        for first, chain, shape in self.stages:
+            if first <= epoch:
+                self.chain, found = chain, shape
+        self.station.set_shape(found)
+        p.height, p.width, p.out_channels = found
+        p.sample_bytes = self.station.sample_bytes
+        p.n_ops = self.chain.n
+        p.ops = self.chain.ops
         self._fill_pixels()
 
     cdef _fill_pixels(self):
@@ -282,14 +365,16 @@ cdef class SplitPipeline:
 
     def __dealloc__(self):
         if self.shared == NULL:
+            free(self.shared_memory)
+            free(self.worker_memory)
             return
         if self.shared.process == dts_process_id():
             if self.running:
-                self._leave_epoch()
+                station_close(self.shared.station)
                 self.reader.end_epoch()
             self._stop_threads()
-            free(self.workers)
-            free(self.shared)
+            free(self.worker_memory)
+            free(self.shared_memory)
         # In a forked child the threads are gone and their locks may be held for ever: leave them.
 
     cdef void _stop_threads(self):
@@ -300,20 +385,14 @@ cdef class SplitPipeline:
             s.stop = 1
             dts_cond_broadcast(&s.start)
             dts_mutex_unlock(&s.lock)
-            self._leave_epoch()
+            station_close(s.station)
             for k in range(self.started):
-                dts_thread_join(self.workers[k].thread)
-                scratch_free(&self.workers[k].scratch)
+                dts_thread_join(self._worker(k).thread)
+                scratch_free(&self._worker(k).scratch)
         self.started = 0
 
-    cdef void _leave_epoch(self) noexcept nogil:
-        """Wake everybody who waits for a batch."""
-        cdef dts_station *t = self.shared.station
-        dts_mutex_lock(&t.lock)
-        dts_store_rel(&t.closing, 1)
-        dts_cond_broadcast(&t.batch_opened)
-        dts_cond_broadcast(&t.batch_ready)
-        dts_mutex_unlock(&t.lock)
+    cdef Worker *_worker(self, int64_t k) noexcept nogil:
+        return <Worker *> (self.workers + k * <int64_t> dts_line_up(sizeof(Worker)))
 
     cdef int _check(self) except -1:
         if self.shared.process != dts_process_id():
@@ -324,14 +403,17 @@ cdef class SplitPipeline:
 
     cdef int _start_threads(self) except -1:
         cdef Worker *w
-        while self.started < self.shared.workers:
-            w = &self.workers[self.started]
-            w.shared = self.shared
+        cdef Shared *s = self.shared
+        while self.started < s.workers:
+            w = self._worker(self.started)
+            w.shared = s
             w.index = self.started
+            if self.masks is not None:
+                w.mask = <const uint8_t *> <const char *> self.masks + w.index * s.mask_bytes
             if scratch_init(&w.scratch) != DTS_OK:
                 scratch_free(&w.scratch)
                 raise MemoryError("no memory for a preprocessing thread")
-            name = f"dts-{'val' if self.shared.plan.split else 'train'}-{w.index}".encode()
+            name = f"dts-{'val' if s.plan.split else 'train'}-{w.index}".encode()
             if dts_thread_create(&w.thread, worker_main, w, name) != 0:
                 scratch_free(&w.scratch)
                 raise OSError(f"preprocessing thread {w.index} could not be started")
@@ -352,11 +434,13 @@ cdef class SplitPipeline:
         self._check()
         self.end()
         self._start_threads()
+        self._enter_stage(epoch)
         n = self.reader.begin_epoch(epoch)
         self.n_batches = self.n_batches_of(n)
         self.taken = 0
         s.positions = min(n, self.n_batches * self.config.batch_size)
         s.epoch = <uint32_t> (epoch & 0xFFFFFFFF)
+        s.ticket = 0
         s.active = s.workers
         self.station.begin(s.positions, self.n_batches)
         self.running = True
@@ -368,7 +452,8 @@ cdef class SplitPipeline:
         return self.station.token
 
     def next(self, int64_t token):
-        """Return (images, labels, ids, index) of the next batch, None at the end of the epoch.
+        """Return (images, labels, ids, soft labels or None, records of `mix_records` or None,
+        index) of the next batch, None at the end of the epoch.
 
         Parameters
         ----------
@@ -413,14 +498,23 @@ cdef class SplitPipeline:
         if bad and self.shared.on_error != ON_ERROR_SKIP:
             dts_store_rel(&slot.c.state, SLOT_FREE)
             raise self.exception(&error)
+        mixes = None if not self.mixing.c.n else mix_records(
+            self.mixing, self.config.seed, self.shared.epoch, index, self.shared.plan.height,
+            self.shared.plan.width, t.views, np.array([slot.c.bad[k] for k in range(rows)], bool),
+        )
         if bad:
             rows = t.drop_bad_rows(slot, rows)
-        images, labels, ids = t.arrays(slot, rows)
-        return images, labels, ids, index
+        return (*t.arrays(slot, rows), mixes, index)
 
     cdef object exception(self, const dts_error *e):
-        named = self.names is not None and e.id >= 0
-        return from_status(
+        name = None
+        if self.names is not None and e.id >= 0:
+            try:
+                names = self.names()
+                name = None if names is None else names[e.id]
+            except DtsError:
+                pass  # damaged names, or closed: the place is enough
+        error = from_status(
             e.status,
             (<const char *> e.reason).decode("utf-8", "replace"),
             os_errno=e.os_errno,
@@ -428,8 +522,10 @@ cdef class SplitPipeline:
             block=e.block,
             sample=e.sample,
             id=e.id,
-            name=self.names[e.id] if named else None,
+            name=name,
         )
+        error.__cause__ = self.chain.cause(e.reserved)
+        return error
 
     def end(self, token=None):
         """End the running epoch, wherever it is; returns when no thread works for it any more.
@@ -448,7 +544,7 @@ cdef class SplitPipeline:
         self.running = False
         try:
             if self.taken < self.n_batches:
-                self._leave_epoch()
+                station_close(self.shared.station)
                 self.reader.end_epoch()
         finally:  # Ctrl-C may come in between, and the next epoch needs idle workers
             self._wait_idle()
@@ -478,7 +574,7 @@ cdef class SplitPipeline:
     def interrupt(self):
         """End the running epoch without waiting: whoever waits for a batch gets ClosedError."""
         if self.running and self.shared.process == dts_process_id():
-            self._leave_epoch()
+            station_close(self.shared.station)
 
     @property
     def slot_bytes(self):
@@ -489,25 +585,45 @@ cdef class SplitPipeline:
         """In a forked child: the threads are not there, touch nothing."""
         self.closed = True
 
+    def _layout(self):
+        """For tests: (first byte, byte after the last) in memory of all that one writer, or all
+        workers, write while an epoch runs, and of what all only read."""
+        cdef Shared *s = self.shared
+        cdef Worker *w
+        spans = {
+            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
+            "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
+            "pool's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.logged),
+            **self.station._layout(),
+        }
+        for k in range(s.workers):
+            w = self._worker(k)
+            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(Worker))
+        return spans
+
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
         cdef Worker *w
         cdef int64_t k
-        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0}
-        cpu, scratch = 0, 0
+        total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0,
+                 "decode_spliced": 0}
+        cpu, scratch, bound = 0, 0, 0
         for k in range(self.shared.workers):  # counts stay when the threads are gone
-            w = &self.workers[k]
+            w = self._worker(k)
             total["samples"] += w.samples
             total["skipped"] += w.skipped
             total["replaced"] += w.replaced
             total["decode_warnings"] += w.warnings
+            total["decode_spliced"] += w.spliced
             cpu += w.cpu_ns
+            bound += w.bound
             scratch += scratch_bytes(&w.scratch)
         logged = min(self.shared.logged, <int64_t> LOG)
         return {
             **total,
             "errors": [str(self.exception(&self.shared.log[k])) for k in range(logged)],
             "worker_cpu_seconds": cpu * 1e-9,
+            "workers_bound": bound,
             "scratch_bytes": scratch,
             **self.station.counters(),
             **self.reader.stats(),

@@ -44,14 +44,23 @@ ctypedef struct dts_scratch:
     int64_t rows_bytes
     uint8_t *upright        # the wanted part of a picture that does not lie upright
     int64_t upright_bytes
-    uint8_t *picture[2]     # whole pictures, for chains that need one in between
-    int64_t picture_bytes[2]
+    # Whole pictures: two for chains that need one in between, and the part of a decoded one that
+    # all views of a sample share.
+    uint8_t *picture[3]
+    int64_t picture_bytes[3]
+    uint8_t *temp           # of one pixel operation
+    int64_t temp_bytes
     dts_draw draws[MAX_OPS]
 
 
 cdef int format_bytes(int format) noexcept nogil
 cdef int scratch_init(dts_scratch *s) noexcept nogil
 cdef void scratch_free(dts_scratch *s) noexcept nogil
+# Scratch picture `which`, w x h, as *out; its bytes are not set. Returns a code of dts/status.h.
+cdef int scratch_picture(dts_scratch *s, int which, int w, int h, int channels,
+                         dts_source *out) noexcept nogil
+# At least `bytes` of memory for one operation, aligned to 64, or NULL.
+cdef void *scratch_temp(dts_scratch *s, int64_t bytes) noexcept nogil
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil
 
 # Render a view whose window lies inside. Returns a code of dts/status.h.

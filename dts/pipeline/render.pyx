@@ -5,14 +5,17 @@ in the nearest cache when they are filtered, and no picture is ever held whole u
 it in between.
 """
 
+from libc.stddef cimport ptrdiff_t, size_t
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uintptr_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from dts.decode.jpeg cimport (
     jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop, stored_box, upright_rows, upright_size,
 )
-from dts.kernels.kernels cimport dts_filter, dts_kernels, filter_free, filter_make, get_kernels
+from dts.kernels.kernels cimport (
+    dts_filter, dts_kernels, dts_shape, filter_free, filter_make, get_kernels,
+)
 from dts.status cimport DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE
 from dts.transforms.op cimport dts_view, view_is_plain
 
@@ -81,12 +84,36 @@ cdef void scratch_free(dts_scratch *s) noexcept nogil:
     release(s.upright)
     release(s.picture[0])
     release(s.picture[1])
+    release(s.picture[2])
+    release(s.temp)
     memset(s, 0, sizeof(dts_scratch))
 
 
 cdef int64_t scratch_bytes(const dts_scratch *s) noexcept nogil:
     return (s.ring_bytes + s.line_bytes + s.rows_bytes + s.upright_bytes + s.picture_bytes[0]
-            + s.picture_bytes[1])
+            + s.picture_bytes[1] + s.picture_bytes[2] + s.temp_bytes)
+
+
+cdef int scratch_picture(dts_scratch *s, int which, int w, int h, int channels,
+                         dts_source *out) noexcept nogil:
+    cdef int64_t stride = <int64_t> w * channels, bytes = stride * h
+    cdef int status
+    if bytes > (<int64_t> 1 << 31):
+        return DTS_TOO_LARGE
+    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    out.pixels = s.picture[which]
+    out.stride = stride
+    out.width = w
+    out.height = h
+    out.channels = channels
+    out.orientation = 1
+    return status
+
+
+cdef void *scratch_temp(dts_scratch *s, int64_t bytes) noexcept nogil:
+    if grow(<void **> &s.temp, &s.temp_bytes, bytes + SLACK) != DTS_OK:
+        return NULL
+    return s.temp
 
 
 cdef int64_t row_stride(int width, int channels) noexcept nogil:
@@ -181,13 +208,21 @@ cdef int format_bytes(int format) noexcept nogil:
 
 
 cdef void put_pixels(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const uint8_t *src,
-                     size_t n, int channels) noexcept nogil:
+                     int64_t stride, int width, int height, int channels) noexcept nogil:
+    cdef dts_shape shape
+    shape.width = <size_t> width
+    shape.height = <size_t> height
+    shape.in_stride = <ptrdiff_t> stride
+    shape.out_stride = <ptrdiff_t> sink.stride
+    shape.c = channels
+    shape.oc = sink.channels
+    shape.flip = sink.flip
     if sink.format == FORMAT_FLOAT16:
-        k.normalize_f16(<uint16_t *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+        k.normalize_f16(<uint16_t *> out, src, &shape, sink.norm)
     elif sink.format == FORMAT_FLOAT32:
-        k.normalize_f32(<float *> out, src, n, channels, sink.channels, sink.norm, sink.flip)
+        k.normalize_f32(<float *> out, src, &shape, sink.norm)
     else:
-        k.copy_u8(out, src, n, channels, sink.channels, sink.flip)
+        k.copy_u8(out, src, &shape)
 
 
 cdef void put_line(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const int16_t *line,
@@ -209,17 +244,15 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
     cdef int row, status = feed_open(s, &f, source, x, y, v.win_w, v.win_h, 1)
     if status != DTS_OK:
         return status
-    if (source.pixels != NULL and not sink.flip
-            and source.stride == <int64_t> v.win_w * source.channels
-            and sink.stride == <int64_t> v.win_w * sink.channels * format_bytes(sink.format)):
-        put_pixels(s.kernels, sink, sink.data, source.pixels + y * source.stride,
-                   <size_t> v.win_w * v.win_h, source.channels)
+    if f.pixels != NULL:
+        put_pixels(s.kernels, sink, sink.data, f.pixels, f.pixels_stride, v.win_w, v.win_h,
+                   source.channels)
         return DTS_OK
     for row in range(v.win_h):
         status = feed_rows(s, &f, y + row, 1)
         if status != DTS_OK:
             return status
-        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], v.win_w,
+        put_pixels(s.kernels, sink, sink.data + row * sink.stride, s.rows[0], 0, v.win_w, 1,
                    source.channels)
     return DTS_OK
 
@@ -271,32 +304,40 @@ cdef int render(dts_scratch *s, const dts_source *source, const dts_view *view,
     return status
 
 
+cdef void copy_window(const dts_source *source, const dts_view *v, uint8_t *out,
+                      int64_t stride) noexcept nogil:
+    """Copy what a view shows of a picture in memory, where it is not resampled."""
+    cdef const uint8_t *p = (source.pixels + (v.box_y + v.win_y) * source.stride
+                             + <int64_t> (v.box_x + v.win_x) * source.channels)
+    cdef size_t bytes = <size_t> v.win_w * source.channels
+    cdef int row
+    for row in range(v.win_h):
+        memcpy(out + row * stride, p + row * source.stride, bytes)
+
+
 cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *view, int which,
                      dts_source *out) noexcept nogil:
     cdef dts_view inside = view[0]
     cdef dts_sink sink
     cdef int64_t step = <int64_t> view.win_w * source.channels
-    cdef int64_t bytes = step * view.win_h
-    cdef int status
-    if bytes > (<int64_t> 1 << 31):
-        return DTS_TOO_LARGE
-    status = grow(<void **> &s.picture[which], &s.picture_bytes[which], bytes + SLACK)
+    cdef uint8_t *first
+    cdef int status = scratch_picture(s, which, view.win_w, view.win_h, source.channels, out)
     if status != DTS_OK:
         return status
     inside.win_x = max(view.win_x, 0)
     inside.win_y = max(view.win_y, 0)
     inside.win_w = min(view.win_x + view.win_w, view.virtual_w) - inside.win_x
     inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
-    out.pixels = s.picture[which]
-    out.stride = step
-    out.width = view.win_w
-    out.height = view.win_h
-    out.channels = source.channels
-    out.orientation = 1
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
-        memset(s.picture[which], 0, <size_t> bytes)
-    sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
-                 + <int64_t> (inside.win_x - view.win_x) * source.channels)
+        memset(s.picture[which], 0, <size_t> (step * view.win_h))
+    if inside.win_w <= 0 or inside.win_h <= 0:  # nothing but padding
+        return jpeg_stop(s.jpeg) if source.pixels == NULL else DTS_OK
+    first = (s.picture[which] + (inside.win_y - view.win_y) * step
+             + <int64_t> (inside.win_x - view.win_x) * source.channels)
+    if source.pixels != NULL and view_is_plain(view):
+        copy_window(source, &inside, first, step)
+        return DTS_OK
+    sink.data = first
     sink.stride = step
     sink.format = FORMAT_UINT8
     sink.channels = source.channels

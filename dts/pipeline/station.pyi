@@ -7,7 +7,14 @@ ALIGNMENT: Final[int]
 
 @disjoint_base
 class Slot:
-    def __new__(cls, rows: int, sample_bytes: int, label_bytes: int) -> Self: ...
+    def __new__(
+        cls,
+        samples: int,
+        sample_bytes: int,
+        label_bytes: int,
+        views: int = 1,
+        classes: int = 0,
+    ) -> Self: ...
 
 @disjoint_base
 class Lease: ...
@@ -15,10 +22,13 @@ class Lease: ...
 @disjoint_base
 class TransferStation:
     batch_size: int
+    views: int
+    classes: int
     sample_bytes: int
     base_slots: int
     extra_slots: int
     max_held: int | None
+    keep: bool
     token: int
     def __new__(
         cls,
@@ -28,9 +38,12 @@ class TransferStation:
         label_dtype: DTypeLike,
         prefetch: int,
         max_held: int | None,
+        views: int = 1,
+        classes: int = 0,
     ) -> Self: ...
     @property
     def slot_bytes(self) -> int: ...
+    def set_shape(self, sample_shape: tuple[int, int, int]) -> None: ...
     def begin(self, n_samples: int, n_batches: int) -> None: ...
     def held(self) -> int: ...
     def check_held(self) -> None: ...

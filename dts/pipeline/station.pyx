@@ -9,7 +9,7 @@ close(), or in a forked child.
 cimport cython
 cimport numpy as cnp
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memmove, memset
 
@@ -18,6 +18,8 @@ from dts.threads cimport (
     dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_cond_wait_ms, dts_fetch_add,
     dts_load_acq, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
 )
+
+import math
 
 import numpy as np
 
@@ -31,21 +33,33 @@ ALIGNMENT = 256
 cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil:
     if dts_load_acq(&s.opened) <= batch:
         dts_mutex_lock(&s.lock)
-        s.worker_waits += 1
-        while dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
-            dts_cond_wait(&s.batch_opened, &s.lock)
+        if dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
+            s.slot_waits += 1
+            while dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
+                dts_cond_wait(&s.gates[batch % GATES], &s.lock)
+                s.slot_wakes += 1
         dts_mutex_unlock(&s.lock)
     if dts_load_acq(&s.closing):
         return NULL
     return &s.ring[batch % s.depth]
 
 
-cdef void station_leave(dts_station *s, dts_batch *b) noexcept nogil:
-    cdef int64_t last = b.expected - 1  # after the addition, *b may be another batch
-    if dts_fetch_add(&b.done, 1) == last:
+cdef void station_leave(dts_station *s, dts_batch *b, int64_t rows) noexcept nogil:
+    cdef int64_t last = b.expected - rows  # after the addition, *b may be another batch
+    if dts_fetch_add(&b.done, rows) == last:
         dts_mutex_lock(&s.lock)
         dts_cond_broadcast(&s.batch_ready)
         dts_mutex_unlock(&s.lock)
+
+
+cdef void station_close(dts_station *s) noexcept nogil:
+    cdef int k
+    dts_mutex_lock(&s.lock)
+    dts_store_rel(&s.closing, 1)
+    for k in range(GATES):
+        dts_cond_broadcast(&s.gates[k])
+    dts_cond_broadcast(&s.batch_ready)
+    dts_mutex_unlock(&s.lock)
 
 
 cdef void station_bad(dts_station *s, dts_batch *b, int64_t row,
@@ -59,25 +73,41 @@ cdef void station_bad(dts_station *s, dts_batch *b, int64_t row,
 
 
 cdef class Slot:
-    """Memory of one batch."""
+    """Memory of one batch of so many samples, each in `views` rows."""
 
-    def __cinit__(self, int64_t rows, int64_t sample_bytes, int64_t label_bytes):
+    def __cinit__(self, int64_t samples, int64_t sample_bytes, int64_t label_bytes,
+                  int64_t views=1, int64_t classes=0):
+        cdef int64_t rows = samples * views
         cdef int64_t images = _up(rows * sample_bytes)
         cdef int64_t labels = _up(rows * label_bytes)
         cdef int64_t ids = _up(rows * 8)
+        cdef int64_t soft = _up(rows * classes * 4)
+        cdef int64_t pairs = _up((samples + 1) // 2 * 8) if classes else 0
+        cdef int64_t own = _up(samples * 4) if classes else 0
         cdef uintptr_t start
         # Fresh pages are zero; numpy asks for huge ones where it can.
-        self.memory = np.empty(images + labels + ids + rows + ALIGNMENT, np.uint8)
+        self.memory = np.empty(images + labels + ids + soft + pairs + own + samples + ALIGNMENT,
+                               np.uint8)
         start = _up(<uintptr_t> cnp.PyArray_DATA(<cnp.ndarray> self.memory))
         self.c.state = SLOT_FREE
         self.c.images = <uint8_t *> start
         self.c.labels = <void *> (start + images)
         self.c.ids = <int64_t *> (start + images + labels)
-        self.c.bad = <uint8_t *> (start + images + labels + ids)
+        start += images + labels + ids
+        self.c.soft = <float *> start
+        self.c.pair = <int64_t *> (start + soft)
+        self.pair_bytes = pairs
+        self.c.own = <int32_t *> (start + soft + pairs)
+        self.c.bad = <uint8_t *> (start + soft + pairs + own)
 
 
 cdef uintptr_t _up(uintptr_t n) noexcept nogil:
     return (n + 255) & ~<uintptr_t> 255
+
+
+cdef void _move(void *rows, int64_t dst, int64_t src, int64_t row_bytes) noexcept nogil:
+    memmove(<uint8_t *> rows + dst * row_bytes, <uint8_t *> rows + src * row_bytes,
+            <size_t> row_bytes)
 
 
 @cython.no_gc
@@ -106,24 +136,31 @@ cdef class TransferStation:
     Parameters
     ----------
     batch_size : int
-        Rows of a batch.
+        Samples of a batch.
     sample_shape : tuple of int
-        (h, w, c) of one row.
+        (h, w, c) of one row, the largest that there will be.
     dtype, label_dtype : dtype
         Of images and labels.
     prefetch : int
         Batches that may be ready ahead, at least 1.
     max_held : int or None
         Most batches that the user may hold at once.
+    views : int
+        Rows of each sample: row v * n + i is view v of sample i of n.
+    classes : int
+        Columns of the soft labels; 0: there are none.
     """
 
     def __cinit__(self, int64_t batch_size, tuple sample_shape, dtype, label_dtype,
-                  int64_t prefetch, max_held):
+                  int64_t prefetch, max_held, int64_t views=1, int64_t classes=0):
+        cdef int k
         self.batch_size = batch_size
-        self.sample_shape = sample_shape
+        self.views = views
+        self.classes = classes
         self.dtype = np.dtype(dtype)
         self.label_dtype = np.dtype(label_dtype)
-        self.sample_bytes = int(np.prod(sample_shape, dtype=np.int64)) * self.dtype.itemsize
+        self.set_shape(sample_shape)
+        self.slot_sample_bytes = self.sample_bytes
         self.max_held = max_held
         # Those ready or being filled, and two for the user: in `for batch in ...` the old one is
         # still held when the new one comes.
@@ -132,7 +169,8 @@ cdef class TransferStation:
         self.open_slots = []
         memset(&self.c, 0, sizeof(dts_station))
         dts_mutex_init(&self.c.lock)
-        dts_cond_init(&self.c.batch_opened)
+        for k in range(GATES):
+            dts_cond_init(&self.c.gates[k])
         dts_cond_init(&self.c.batch_ready)
         self.c.depth = prefetch
         self.c.ring = <dts_batch *> calloc(<size_t> prefetch, sizeof(dts_batch))
@@ -146,8 +184,15 @@ cdef class TransferStation:
     @property
     def slot_bytes(self):
         """Memory of one slot, in bytes."""
-        row = self.sample_bytes + self.label_dtype.itemsize + 9
-        return self.batch_size * row + 4 * ALIGNMENT
+        row = self.slot_sample_bytes + self.label_dtype.itemsize + 8 + 4 * self.classes
+        sample = self.views * row + (9 if self.classes else 1)
+        return self.batch_size * sample + 7 * ALIGNMENT
+
+    def set_shape(self, tuple sample_shape):
+        """Give the rows of the next epochs another shape, no larger than the first. No worker may
+        be inside."""
+        self.sample_shape = sample_shape
+        self.sample_bytes = math.prod(sample_shape) * self.dtype.itemsize
 
     def begin(self, int64_t n_samples, int64_t n_batches):
         """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches."""
@@ -177,7 +222,8 @@ cdef class TransferStation:
         if len(keep) < len(self.slots):
             self.slots = keep
         if found is None:
-            found = Slot(self.batch_size, self.sample_bytes, self.label_dtype.itemsize)
+            found = Slot(self.batch_size, self.slot_sample_bytes, self.label_dtype.itemsize,
+                         self.views, self.classes)
             if len(self.slots) >= self.base_slots:
                 self.extra_slots += 1
             self.slots.append(found)
@@ -190,6 +236,7 @@ cdef class TransferStation:
         slot.c.state = SLOT_OPEN
         self.open_slots.append(slot)
         memset(slot.c.bad, 0, <size_t> self.batch_size)
+        memset(slot.c.pair, 0, <size_t> slot.pair_bytes)
         dts_mutex_lock(&self.c.lock)  # another user's thread may be waiting for the one before
         b.done = 0
         b.expected = min(self.batch_size, self.n_samples - number * self.batch_size)
@@ -197,7 +244,7 @@ cdef class TransferStation:
         b.slot = &slot.c
         dts_error_clear(&b.error)
         dts_store_rel(&self.c.opened, number + 1)
-        dts_cond_broadcast(&self.c.batch_opened)
+        dts_cond_broadcast(&self.c.gates[number % GATES])
         dts_mutex_unlock(&self.c.lock)
         return 0
 
@@ -213,36 +260,46 @@ cdef class TransferStation:
                         self.c.reader_waits += 1
                         slept = True
                     dts_cond_wait_ms(&self.c.batch_ready, &self.c.lock, 100)
+                    self.c.reader_wakes += 1
                 dts_mutex_unlock(&self.c.lock)
             PyErr_CheckSignals()
             if token != self.token or dts_load_acq(&self.c.closing):
                 return False
         return token == self.token
 
-    cdef tuple arrays(self, Slot slot, int64_t rows):
+    cdef tuple arrays(self, Slot slot, int64_t samples):
+        """Images, labels, ids, and soft labels or None, over a slot that is the user's then."""
         cdef Lease lease = Lease.__new__(Lease)
+        cdef int64_t rows = samples * self.views
         lease.slot = slot
         dts_store_rel(&slot.c.state, SLOT_HELD)
+        if self.keep:
+            self.slots.remove(slot)
+        soft = None
+        if self.classes:
+            soft = _array(lease, (rows, self.classes), np.dtype(np.float32), slot.c.soft)
         return (
             _array(lease, (rows, *self.sample_shape), self.dtype, slot.c.images),
             _array(lease, (rows,), self.label_dtype, slot.c.labels),
             _array(lease, (rows,), np.dtype(np.int64), slot.c.ids),
+            soft,
         )
 
-    cdef int64_t drop_bad_rows(self, Slot slot, int64_t rows):
-        """Close the gaps of bad rows; returns how many are left."""
-        cdef int64_t src, dst = 0, size = self.label_dtype.itemsize
-        for src in range(rows):
-            if slot.c.bad[src]:
-                continue
-            if dst != src:
-                memmove(slot.c.images + dst * self.sample_bytes,
-                        slot.c.images + src * self.sample_bytes, <size_t> self.sample_bytes)
-                memmove(<uint8_t *> slot.c.labels + dst * size,
-                        <uint8_t *> slot.c.labels + src * size, <size_t> size)
-                slot.c.ids[dst] = slot.c.ids[src]
-            dst += 1
-        return dst
+    cdef int64_t drop_bad_rows(self, Slot slot, int64_t samples):
+        """Close the gaps of bad samples, in all views; returns how many samples are left."""
+        cdef int64_t view, k, src, dst = 0
+        for view in range(self.views):
+            for k in range(samples):
+                src = view * samples + k
+                if slot.c.bad[k]:
+                    continue
+                if dst != src:
+                    _move(slot.c.images, dst, src, self.sample_bytes)
+                    _move(slot.c.labels, dst, src, self.label_dtype.itemsize)
+                    _move(slot.c.ids, dst, src, 8)
+                    _move(slot.c.soft, dst, src, 4 * self.classes)
+                dst += 1
+        return dst // self.views
 
     def check_held(self):
         """Refuse to hand out more batches than the user allowed to be held at once."""
@@ -260,11 +317,27 @@ cdef class TransferStation:
         self.open_slots = []
         self.token += 1
 
+    def _layout(self):
+        """As SplitPipeline._layout."""
+        cdef dts_station *s = &self.c
+        cdef dts_batch *b
+        spans = {
+            "ring": (<uintptr_t> &s.opened, <uintptr_t> &s.pad),
+            "station's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.pad_end),
+        }
+        for k in range(s.depth):
+            b = &s.ring[k]
+            spans[f"rows done {k}"] = (<uintptr_t> &b.done, <uintptr_t> &b.pad)
+            spans[f"batch {k}"] = (<uintptr_t> &b.expected, <uintptr_t> &b.pad_end)
+        return spans
+
     def counters(self):
-        """Return waits and extra slots so far."""
+        """Return waits, wake-ups and extra slots so far."""
         return {
-            "worker_waits": self.c.worker_waits,
+            "slot_waits": self.c.slot_waits,
+            "slot_wakes": self.c.slot_wakes,
             "consumer_waits": self.c.reader_waits,
+            "consumer_wakes": self.c.reader_wakes,
             "extra_slots": self.extra_slots,
             "slots": len(self.slots),
         }

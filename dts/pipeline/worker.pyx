@@ -7,16 +7,20 @@ from libc.string cimport memcpy
 from dts.decode.jpeg cimport (
     dts_jpeg_info, jpeg_header, jpeg_orientation, jpeg_reason, jpeg_stop, upright_size,
 )
+from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
-    dts_scratch, dts_sink, dts_source, format_bytes, materialise, render,
+    dts_scratch, dts_sink, dts_source, format_bytes, materialise, render, scratch_picture,
+    scratch_temp,
 )
+from dts.pipeline.views cimport decode_for_all
 from dts.sample cimport dts_sample
 from dts.status cimport (
     DTS_INTERNAL, DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE, dts_error, dts_error_set,
 )
 from dts.transforms.chain cimport chain_draw
 from dts.transforms.op cimport (
-    OP_ERASE, OP_FLIP, OP_GEOMETRY, dts_draw, dts_view, view_is_inside, view_open,
+    OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view, view_is_inside,
+    view_is_whole, view_open,
 )
 
 
@@ -31,9 +35,68 @@ cdef void erase(const dts_plan *plan, int op, const dts_draw *d, uint8_t *out) n
         memcpy(first + y * stride, first, <size_t> d.w * pixel)
 
 
+cdef int settle(dts_scratch *s, dts_source *source, dts_view *view, int *which) noexcept nogil:
+    """Render the view to a picture, which is the source from here on."""
+    cdef dts_source picture
+    cdef int status = materialise(s, source, view, which[0], &picture)
+    if status == DTS_OK:
+        which[0] ^= 1
+        source[0] = picture
+        view_open(view, picture.width, picture.height)
+    return status
+
+
+cdef int step(dts_scratch *s, const dts_op *op, const dts_draw *d, dts_source *source,
+              dts_view *view, int *which, dts_error *error) noexcept nogil:
+    """One operation: a change of the view where that is possible, else a new picture."""
+    cdef dts_source picture
+    cdef dts_image src
+    cdef dts_image dst
+    cdef void *temp = NULL
+    cdef int64_t bytes
+    cdef int status = DTS_OK
+    if op.kind == OP_PIXELS and not d.applied:
+        return DTS_OK
+    if op.apply != NULL and op.apply(op, d, view):
+        return DTS_OK
+    if source.pixels == NULL or not view_is_whole(view):
+        status = settle(s, source, view, which)
+    if status != DTS_OK or op.run == NULL:
+        if status == DTS_OK:
+            op.apply(op, d, view)
+        return status
+    status = scratch_picture(s, which[0], d.out_w, d.out_h, source.channels, &picture)
+    if status == DTS_OK and op.temp_bytes != NULL:
+        bytes = op.temp_bytes(op, d, source.channels)
+        temp = scratch_temp(s, bytes)
+        if temp == NULL:
+            status = DTS_NO_MEMORY
+    if status != DTS_OK:
+        return status
+    src.pixels = <uint8_t *> source.pixels
+    src.stride = source.stride
+    src.width = source.width
+    src.height = source.height
+    src.channels = dst.channels = source.channels
+    dst.pixels = s.picture[which[0]]
+    dst.stride = picture.stride
+    dst.width = picture.width
+    dst.height = picture.height
+    status = op.run(op, d, &src, &dst, temp, error)
+    if status == DTS_OK:
+        which[0] ^= 1
+        source[0] = picture
+        view_open(view, picture.width, picture.height)
+    return status
+
+
 cdef int failed(dts_scratch *s, int status, dts_error *error) noexcept nogil:
     """Name what went wrong: the decoder knows, unless memory ran out."""
     cdef const char *reason = jpeg_reason(s.jpeg)
+    if error.reason[0] != 0:    # a transform did
+        error.status = status
+        jpeg_stop(s.jpeg)
+        return status
     if status == DTS_NO_MEMORY:
         reason = "no memory for the rows of a picture"
     elif status == DTS_TOO_LARGE and reason[0] == 0:
@@ -43,17 +106,63 @@ cdef int failed(dts_scratch *s, int status, dts_error *error) noexcept nogil:
     return status
 
 
+cdef int process_view(dts_scratch *s, const dts_plan *plan, int64_t id, uint32_t epoch, int number,
+                      const dts_source *picture, uint8_t *out, dts_error *error) noexcept nogil:
+    cdef dts_source source = picture[0]
+    cdef dts_view view
+    cdef dts_sink sink
+    cdef int i, which = 0, turned = 0, status
+    cdef dts_draw *draws = s.draws
+    chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, number, id, source.width,
+               source.height, draws)
+    view_open(&view, source.width, source.height)
+    sink.flip = 0
+    for i in range(plan.n_ops):
+        if plan.ops[i].kind == OP_FLIP:
+            sink.flip ^= draws[i].applied
+        elif plan.ops[i].kind == OP_VFLIP:
+            turned ^= draws[i].applied
+        elif plan.ops[i].kind != OP_ERASE:
+            status = step(s, &plan.ops[i], &draws[i], &source, &view, &which, error)
+            if status != DTS_OK:
+                return failed(s, status, error)
+    if not view_is_inside(&view):
+        status = settle(s, &source, &view, &which)
+        if status != DTS_OK:
+            return failed(s, status, error)
+    if view.win_w != plan.width or view.win_h != plan.height:
+        jpeg_stop(s.jpeg)
+        snprintf(error.reason, sizeof(error.reason),
+                 "the transforms made %d x %d, %d x %d was planned", view.win_w, view.win_h,
+                 plan.width, plan.height)
+        error.status = DTS_INTERNAL
+        return DTS_INTERNAL
+    sink.data = out
+    sink.stride = <int64_t> plan.width * plan.out_channels * format_bytes(plan.format)
+    sink.format = plan.format
+    sink.channels = plan.out_channels
+    sink.norm = &plan.norm
+    if turned:  # from the last row up
+        sink.data += (plan.height - 1) * sink.stride
+        sink.stride = -sink.stride
+    status = render(s, &source, &view, &sink)
+    if status != DTS_OK:
+        return failed(s, status, error)
+    for i in range(plan.n_ops):
+        if plan.ops[i].kind == OP_ERASE and draws[i].applied:
+            erase(plan, i, &draws[i], out)
+    return DTS_OK
+
+
 cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *sample,
-                        uint32_t epoch, uint8_t *out, dts_error *error) noexcept nogil:
+                        uint32_t epoch, uint8_t *out, int64_t view_bytes,
+                        dts_error *error) noexcept nogil:
     """Decode what the chain wants of one picture, apply it, and write the finished sample to
     `out`."""
     cdef dts_jpeg_info info
     cdef dts_source source
-    cdef dts_source between
-    cdef dts_view view
-    cdef dts_sink sink
-    cdef int i, which = 0, status
-    cdef dts_draw *draws = s.draws
+    cdef int view, status
+    error.reason[0] = 0
     source.channels = plan.channels
     source.orientation = 1
     if plan.array_height > 0:
@@ -72,44 +181,13 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
         if plan.exif:
             source.orientation = jpeg_orientation(s.jpeg)
             upright_size(source.orientation, &source.width, &source.height)
-    chain_draw(plan.ops, plan.n_ops, plan.seed, epoch, plan.split, 0, sample.id, source.width,
-               source.height, draws)
-    view_open(&view, source.width, source.height)
-    sink.flip = 0
-    for i in range(plan.n_ops):
-        if plan.ops[i].kind == OP_FLIP:
-            sink.flip ^= draws[i].applied
-        if plan.ops[i].kind != OP_GEOMETRY or plan.ops[i].apply(&plan.ops[i], &draws[i], &view):
-            continue
-        status = materialise(s, &source, &view, which, &between)
+        if plan.views > 1:
+            status = decode_for_all(s, plan, sample.id, epoch, &source)
+            if status != DTS_OK:
+                return failed(s, status, error)
+    for view in range(plan.views):
+        status = process_view(s, plan, sample.id, epoch, plan.first_view + view, &source,
+                              out + view * view_bytes, error)
         if status != DTS_OK:
-            return failed(s, status, error)
-        source = between
-        which ^= 1
-        view_open(&view, source.width, source.height)
-        plan.ops[i].apply(&plan.ops[i], &draws[i], &view)
-    if not view_is_inside(&view):
-        status = materialise(s, &source, &view, which, &between)
-        if status != DTS_OK:
-            return failed(s, status, error)
-        source = between
-        view_open(&view, source.width, source.height)
-    if view.win_w != plan.width or view.win_h != plan.height:
-        jpeg_stop(s.jpeg)
-        snprintf(error.reason, sizeof(error.reason),
-                 "the transforms made %d x %d, %d x %d was planned", view.win_w, view.win_h,
-                 plan.width, plan.height)
-        error.status = DTS_INTERNAL
-        return DTS_INTERNAL
-    sink.data = out
-    sink.stride = <int64_t> plan.width * plan.out_channels * format_bytes(plan.format)
-    sink.format = plan.format
-    sink.channels = plan.out_channels
-    sink.norm = &plan.norm
-    status = render(s, &source, &view, &sink)
-    if status != DTS_OK:
-        return failed(s, status, error)
-    for i in range(plan.n_ops):
-        if plan.ops[i].kind == OP_ERASE and draws[i].applied:
-            erase(plan, i, &draws[i], out)
+            return status
     return DTS_OK

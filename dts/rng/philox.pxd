@@ -5,7 +5,11 @@ cdef extern from "dts/rng/philox.h" nogil:
     ctypedef struct dts_philox_block:
         uint32_t r[4]
     ctypedef struct dts_stream:
-        pass
+        uint64_t seed
+        uint32_t c0     # the next block
+        uint32_t c1
+        uint32_t c2
+        uint32_t c3
 
     enum:
         DTS_KIND_SAMPLE_ORDER
@@ -25,6 +29,12 @@ cdef extern from "dts/rng/philox.h" nogil:
     uint32_t dts_random_int(uint32_t word, uint32_t n) noexcept
     double dts_exp(double x) noexcept
     double dts_log(double x) noexcept
+
+
+cdef extern from "dts/rng/trig.h" nogil:
+    # Radians, up to 1e5.
+    double dts_sin(double x) noexcept
+    double dts_cos(double x) noexcept
 
 
 cdef extern from "dts/rng/permutation.h" nogil:

@@ -24,6 +24,10 @@ static inline int dts_pages_get(dts_pages *p, int64_t size) {
     p->size = size;
     return 0;
 }
+static inline void dts_pages_touch(void *at, int64_t size) {
+    (void)at;
+    (void)size;
+}
 static inline void dts_pages_free(dts_pages *p) {
     if (p->mapping) VirtualFree(p->mapping, 0, MEM_RELEASE);
     p->mapping = p->base = NULL;
@@ -47,6 +51,15 @@ static inline int dts_pages_get(dts_pages *p, int64_t size) {
     (void)madvise(p->base, (size_t)size, MADV_HUGEPAGE); /* advice: refused where the kernel has none */
 #endif
     return 0;
+}
+/* Take memory for these bytes from the system now, in one call. Only advice: what is refused comes page by page. */
+static inline void dts_pages_touch(void *at, int64_t size) {
+#if defined(__linux__)
+    (void)madvise(at, (size_t)size, 23); /* MADV_POPULATE_WRITE, since Linux 5.14; older headers do not name it */
+#else
+    (void)at;
+    (void)size;
+#endif
 }
 static inline void dts_pages_free(dts_pages *p) {
     if (p->mapping) munmap(p->mapping, (size_t)p->mapped);

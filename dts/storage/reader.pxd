@@ -6,6 +6,10 @@ from dts.storage.arena cimport Arena
 from dts.threads cimport dts_cond, dts_mutex, dts_thread
 
 
+cdef enum:
+    GATES = 16              # workers wait for block b at gate b mod GATES
+
+
 # What the sample path needs of a block: one cache line.
 ctypedef struct block_entry:
     int64_t state           # 0, then 1 once all below is true; atomic
@@ -44,6 +48,7 @@ ctypedef struct feed_counters:
     int64_t bytes_read
     int64_t blocks_read
     int64_t worker_waits
+    int64_t worker_wakes
     int64_t worker_wait_ns
     int64_t io_waits
     int64_t io_wait_ns
@@ -51,6 +56,7 @@ ctypedef struct feed_counters:
 ctypedef struct io_thread:
     block_feed *feed
     int64_t index
+    const uint8_t *mask     # CPUs to run on, feed.mask_bytes; NULL: all
     dts_thread handle
 
 ctypedef struct block_feed:
@@ -63,20 +69,29 @@ ctypedef struct block_feed:
     int (*load)(block_feed *feed, block_entry *block) noexcept nogil
     volume_entry *volumes
     int64_t n_volumes
+    uint8_t *base           # of the arena
+    uint8_t *touched        # 1 for each room of DTS_BLOCK_BYTES that has memory; NULL: not known
     int32_t *sequence       # the blocks to load in this epoch, in order of need
     int64_t n_sequence
-    int64_t limit           # positions of `sequence` below it may be loaded now
+    int64_t n_threads
+    int64_t mask_bytes
     int64_t stop            # 1 while no epoch runs; atomic
+    # All above stays as it is while an epoch runs, and workers read it for every sample. What
+    # follows is written under the lock, and lies apart from it.
+    int64_t pad[16]
+    int64_t next            # the first position of `sequence` that no IO thread has taken
+    int64_t limit           # positions of `sequence` below it may be loaded now
     int64_t serial          # counts epochs, so that no wait outlives its own
     int64_t running         # IO threads still at work in this epoch
     int64_t closing
     feed_counters counters
-    dts_mutex lock          # guards limit, serial, running, closing and the counters
-    dts_cond ready          # a block came, or the epoch ended
+    int64_t bound           # IO threads that run on the CPUs they were given
+    dts_mutex lock          # guards next to bound, and the counters
+    dts_cond ready[GATES]   # a block came, or the epoch ended
     dts_cond room           # the limit rose, an epoch began or ended
     dts_cond idle           # the last IO thread came to rest
     io_thread *threads
-    int64_t n_threads
+    int64_t pad_end[16]
 
 
 cdef inline int64_t block_room(const block_feed *feed, int64_t block) noexcept nogil:
@@ -110,6 +125,7 @@ cdef class BlockFeed:
     cdef readonly int64_t arena_bytes   # known before the arena is made
     cdef readonly int64_t half_bytes    # where the second half of the arena starts
     cdef int64_t extra_bytes            # tables of a subclass
+    cdef bytes masks                    # CPUs of the IO threads, one after the other
     cdef bint closed
     cdef tables(self, starts, counts, int64_t slots, int64_t threads)
     cdef start(self)

@@ -1,12 +1,12 @@
 """IO threads that bring blocks of .dts files into an arena, in a sequence that the caller gives.
 
-Thread t of n loads positions t, t + n, t + 2n, ... of the sequence, none at or past `limit`. The
+Whichever thread is free takes the next position of the sequence, none at or past `limit`. The
 caller raises the limit as memory comes free. A block is checked once, when it arrives, and then
 its `state` is set: readers who find it set take no lock. No thread calls Python.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
 
@@ -18,7 +18,7 @@ from dts.storage.fileio cimport dts_file_close, dts_file_read
 from dts.threads cimport (dts_cond_broadcast, dts_cond_destroy, dts_cond_init, dts_cond_wait,
                           dts_cond_wait_ms, dts_load_acq, dts_mutex_destroy, dts_mutex_init,
                           dts_mutex_lock, dts_mutex_unlock, dts_now_ns, dts_process_id,
-                          dts_store_rel, dts_thread_create, dts_thread_join)
+                          dts_store_rel, dts_thread_bind, dts_thread_create, dts_thread_join)
 
 import os
 
@@ -41,10 +41,13 @@ cdef int load(block_feed *feed, block_entry *block) noexcept nogil:
     """Read and check one block. DTS_CLOSED: told to stop, nothing is known of the block."""
     cdef dts_error error
     cdef int status
+    cdef int64_t room = (block.data - feed.base) // DTS_BLOCK_BYTES
     block.os_errno = 0
     status = dts_file_read(
-        feed.volumes[block.volume].fd, block.data, DTS_BLOCK_BYTES, block.offset, &feed.stop,
-        &block.got, &block.os_errno)
+        feed.volumes[block.volume].fd, block.data, DTS_BLOCK_BYTES, block.offset,
+        not feed.touched[room], &feed.stop, &block.got, &block.os_errno)
+    if block.got == DTS_BLOCK_BYTES:
+        feed.touched[room] = 1
     if status == DTS_CLOSED:
         return DTS_CLOSED
     if status == DTS_IO:
@@ -55,11 +58,17 @@ cdef int load(block_feed *feed, block_entry *block) noexcept nogil:
     return DTS_OK
 
 
-cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
-    cdef int64_t position = thread, since
+cdef void run_epoch(block_feed *feed) noexcept nogil:
+    cdef int64_t position, since
+    cdef int32_t number
     cdef block_entry *block
-    while position < feed.n_sequence:
+    while True:
         dts_mutex_lock(&feed.lock)
+        position = feed.next
+        if position >= feed.n_sequence:
+            dts_mutex_unlock(&feed.lock)
+            return
+        feed.next += 1
         if position >= feed.limit and not feed.stop:
             feed.counters.io_waits += 1
             since = dts_now_ns()
@@ -67,8 +76,8 @@ cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
                 dts_cond_wait(&feed.room, &feed.lock)
             feed.counters.io_wait_ns += dts_now_ns() - since
         dts_mutex_unlock(&feed.lock)
-        block = &feed.blocks[feed.sequence[position]]
-        position += feed.n_threads
+        number = feed.sequence[position]
+        block = &feed.blocks[number]
         if block.count == 0:
             continue
         if feed.load(feed, block) != DTS_OK:
@@ -77,7 +86,7 @@ cdef void run_epoch(block_feed *feed, int64_t thread) noexcept nogil:
         feed.counters.bytes_read += block.got
         feed.counters.blocks_read += 1
         dts_store_rel(&block.state, 1)
-        dts_cond_broadcast(&feed.ready)
+        dts_cond_broadcast(&feed.ready[number % GATES])
         dts_mutex_unlock(&feed.lock)
 
 
@@ -85,14 +94,16 @@ cdef void io_main(void *arg) noexcept nogil:
     cdef io_thread *me = <io_thread *>arg
     cdef block_feed *feed = me.feed
     cdef int64_t seen = 0
+    cdef int bound = me.mask != NULL and dts_thread_bind(me.mask, feed.mask_bytes) == 0
     dts_mutex_lock(&feed.lock)
+    feed.bound += bound
     while not feed.closing:
         if feed.serial == seen:
             dts_cond_wait(&feed.room, &feed.lock)
             continue
         seen = feed.serial
         dts_mutex_unlock(&feed.lock)
-        run_epoch(feed, me.index)
+        run_epoch(feed)
         dts_mutex_lock(&feed.lock)
         feed.running -= 1
         if feed.running == 0:
@@ -115,11 +126,12 @@ cdef int feed_wait(block_feed *feed, int64_t block, int64_t serial, int ms) noex
             if dts_load_acq(state):
                 break
             if ms < 0:
-                dts_cond_wait(&feed.ready, &feed.lock)
-            elif dts_cond_wait_ms(&feed.ready, &feed.lock, ms):
+                dts_cond_wait(&feed.ready[block % GATES], &feed.lock)
+            elif dts_cond_wait_ms(&feed.ready[block % GATES], &feed.lock, ms):
                 if not dts_load_acq(state):
                     status = DTS_END
                 break
+            feed.counters.worker_wakes += 1
         feed.counters.worker_wait_ns += dts_now_ns() - since
     dts_mutex_unlock(&feed.lock)
     return status
@@ -127,6 +139,13 @@ cdef int feed_wait(block_feed *feed, int64_t block, int64_t serial, int ms) noex
 
 cdef void feed_allow(block_feed *feed, int64_t limit) noexcept nogil:
     feed.limit = limit
+    dts_cond_broadcast(&feed.room)
+
+
+cdef void wake_all(block_feed *feed) noexcept nogil:
+    cdef int k
+    for k in range(GATES):
+        dts_cond_broadcast(&feed.ready[k])
     dts_cond_broadcast(&feed.room)
 
 
@@ -172,10 +191,12 @@ cdef class BlockFeed:
     """
 
     def __cinit__(self):
+        cdef int k
         self.pid = dts_process_id()
         self.feed.stop = 1
         dts_mutex_init(&self.feed.lock)
-        dts_cond_init(&self.feed.ready)
+        for k in range(GATES):
+            dts_cond_init(&self.feed.ready[k])
         dts_cond_init(&self.feed.room)
         dts_cond_init(&self.feed.idle)
 
@@ -205,6 +226,9 @@ cdef class BlockFeed:
         self.arena_bytes = _arena.arena_bytes(slots)
         self.half_bytes = half * DTS_BLOCK_BYTES
         feed.load = load
+        feed.touched = <uint8_t *>calloc(slots, 1)
+        if feed.touched == NULL:
+            raise MemoryError(f"no memory for the tables of {slots} blocks")
         cdef const int64_t[::1] volume = np.ascontiguousarray(file.block_volume, dtype=np.int64)
         cdef const int64_t[::1] number = np.ascontiguousarray(file.block_number, dtype=np.int64)
         cdef const int64_t[::1] offset = np.ascontiguousarray(file.block_offset, dtype=np.int64)
@@ -232,9 +256,14 @@ cdef class BlockFeed:
             raise ClosedError("the reader is closed")
         if self.arena is None:
             self.arena = Arena(self.slots, self.arena_bytes - _arena.SLACK)
+            self.feed.base = self.arena.base
         while self.started < self.feed.n_threads:
             self.feed.threads[self.started].feed = &self.feed
             self.feed.threads[self.started].index = self.started
+            if self.masks is not None:
+                self.feed.threads[self.started].mask = (
+                    <const uint8_t *><const char *>self.masks
+                    + self.started * self.feed.mask_bytes)
             snprintf(name, sizeof(name), "dts-io-%d", <int>self.started)
             if dts_thread_create(&self.feed.threads[self.started].handle, io_main,
                                  &self.feed.threads[self.started], name) != 0:
@@ -243,11 +272,25 @@ cdef class BlockFeed:
                                   f"of {self.feed.n_threads}")
             self.started += 1
 
+    def bind(self, masks):
+        """Say on which CPUs the IO threads run: before the first epoch.
+
+        Parameters
+        ----------
+        masks : sequence of bytes
+            One for each thread; bit i % 8 of byte i / 8 is CPU i. Shorter ones end in zeros.
+        """
+        if self.started or len(masks) != self.feed.n_threads:
+            raise ValueError("one set of CPUs for each thread, before the threads start")
+        self.feed.mask_bytes = max(map(len, masks))
+        self.masks = b"".join(mask.ljust(self.feed.mask_bytes, b"\0") for mask in masks)
+
     cdef void begin(self, int64_t n_sequence, int64_t limit) noexcept nogil:
         """Set the threads to work on feed.sequence[0:n_sequence]. No epoch may be running."""
         cdef block_feed *feed = &self.feed
         dts_mutex_lock(&feed.lock)
         feed.n_sequence = n_sequence
+        feed.next = 0
         feed.limit = limit
         feed.running = feed.n_threads
         feed.serial += 1
@@ -261,8 +304,7 @@ cdef class BlockFeed:
         cdef int status = DTS_OK
         dts_mutex_lock(&feed.lock)
         dts_store_rel(&feed.stop, 1)
-        dts_cond_broadcast(&feed.ready)
-        dts_cond_broadcast(&feed.room)
+        wake_all(feed)
         if feed.running > 0 and not feed.closing:
             dts_cond_wait_ms(&feed.idle, &feed.lock, ms)
             if feed.running > 0 and not feed.closing:
@@ -278,8 +320,7 @@ cdef class BlockFeed:
         dts_mutex_lock(&feed.lock)
         feed.closing = 1
         dts_store_rel(&feed.stop, 1)
-        dts_cond_broadcast(&feed.ready)
-        dts_cond_broadcast(&feed.room)
+        wake_all(feed)
         dts_mutex_unlock(&feed.lock)
         for i in range(self.started):
             dts_thread_join(feed.threads[i].handle)
@@ -306,37 +347,52 @@ cdef class BlockFeed:
         return ((self.feed.n_blocks + 1) * (sizeof(block_entry) + sizeof(int32_t))
                 + self.extra_bytes)
 
+    def _layout(self):
+        """For tests: as SplitPipeline._layout."""
+        cdef block_feed *feed = &self.feed
+        return {
+            "feed": (<uintptr_t>feed, <uintptr_t>&feed.pad),
+            "feed's lock": (<uintptr_t>&feed.next, <uintptr_t>&feed.pad_end),
+        }
+
     def stats(self):
         """Counters since the feed was made, as a dict.
 
-        Bytes and blocks read; waits (and seconds) of workers for a block, and of IO threads for
-        room to load into.
+        Bytes and blocks read; waits (and seconds) of workers for a block, times they woke from
+        them, and waits of IO threads for room to load into; IO threads that are bound to CPUs.
         """
         cdef feed_counters now
+        cdef int64_t bound
         cdef bint ours = self.pid == dts_process_id()
         with nogil:
             if ours:  # else: forked, and the lock may be held for ever
                 dts_mutex_lock(&self.feed.lock)
             now = self.feed.counters
+            bound = self.feed.bound
             if ours:
                 dts_mutex_unlock(&self.feed.lock)
         return {
             "bytes_read": now.bytes_read,
             "blocks_read": now.blocks_read,
             "worker_waits": now.worker_waits,
+            "worker_wakes": now.worker_wakes,
             "worker_wait_s": now.worker_wait_ns * 1e-9,
             "io_waits": now.io_waits,
             "io_wait_s": now.io_wait_ns * 1e-9,
+            "io_bound": bound,
         }
 
     def __dealloc__(self):
+        cdef int k
         self.close()
         if self.pid == dts_process_id():
-            dts_cond_destroy(&self.feed.ready)
+            for k in range(GATES):
+                dts_cond_destroy(&self.feed.ready[k])
             dts_cond_destroy(&self.feed.room)
             dts_cond_destroy(&self.feed.idle)
             dts_mutex_destroy(&self.feed.lock)
         free(self.entries)
         free(self.feed.sequence)
+        free(self.feed.touched)
         free(self.feed.volumes)
         free(self.feed.threads)

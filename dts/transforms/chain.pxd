@@ -7,6 +7,7 @@ cdef class Chain:
     cdef dts_op *ops
     cdef readonly int n
     cdef readonly tuple transforms
+    cdef list kept                  # what the operations point into
 
 
 # All draws of one sample: out[0..n-1], in chain order. width, height: the picture's, in pixels.

@@ -2,11 +2,17 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 from dts.rng.philox cimport DTS_KIND_AUGMENT, dts_stream, dts_stream_open
-from dts.transforms.op cimport MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, Op, dts_draw, dts_op
+from dts.transforms.op cimport (
+    MAX_OPS, OP_ERASE, OP_FLIP, OP_GEOMETRY, OP_PIXELS, OP_VFLIP, Op, dts_draw, dts_op, is_carrier,
+)
 
-_KIND_NAMES = {OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_ERASE: "erase"}
+_KIND_NAMES = {
+    OP_GEOMETRY: "crop", OP_FLIP: "flip", OP_VFLIP: "vflip", OP_ERASE: "erase",
+    OP_PIXELS: "pixels",
+}
 
 
 cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, int split, int view,
@@ -17,14 +23,17 @@ cdef void chain_draw(const dts_op *ops, int n, uint64_t seed, uint32_t epoch, in
     # Carriers act on the finished picture, so they are drawn when its size is known.
     for turn in range(2):
         for i in range(n):
-            if (ops[i].kind == OP_GEOMETRY) != (turn == 0):
+            if is_carrier(ops[i].kind) != (turn == 1):
                 continue
             s = dts_stream_open(seed, DTS_KIND_AUGMENT, split, view, ops[i].position, epoch, id)
             out[i].kind = ops[i].kind
             out[i].in_w = w
             out[i].in_h = h
             out[i].x = out[i].y = out[i].w = out[i].h = 0
+            memset(out[i].value, 0, sizeof(out[i].value))
+            memset(out[i].choice, 0, sizeof(out[i].choice))
             ops[i].draw(&ops[i], &s, &out[i])
+            out[i].stream = s
             w = out[i].out_w
             h = out[i].out_h
 
@@ -46,6 +55,7 @@ cdef class Chain:
     def __cinit__(self, transforms):
         cdef Op op
         self.transforms = tuple(transforms)
+        self.kept = []
         self.n = len(self.transforms)
         if self.n > MAX_OPS:
             raise ValueError(f"a chain takes at most {MAX_OPS} transforms, not {self.n}")
@@ -55,12 +65,30 @@ cdef class Chain:
         for position, transform in enumerate(self.transforms):
             op = transform.compile(position)
             self.ops[<int> position] = op.op
+            self.kept.append(op.keep)
 
     def __dealloc__(self):
         free(self.ops)
 
+    def cause(self, number):
+        """Return the exception that a Python function raised, by the number in its error record.
+
+        Parameters
+        ----------
+        number : int
+
+        Returns
+        -------
+        BaseException or None
+        """
+        for kept in self.kept:
+            found = getattr(kept, "failures", {}).get(number)
+            if found is not None:
+                return found
+        return None
+
     def describe(self, uint64_t seed, uint32_t epoch, int split, int64_t id, int width,
-                 int height):
+                 int height, int view=0):
         """Return what is drawn for one sample, one dict for each transform.
 
         Parameters
@@ -71,16 +99,19 @@ cdef class Chain:
             Epoch, 0 train or 1 val, sample id.
         width, height : int
             The picture's size, in pixels.
+        view : int
+            Which of several views of the sample.
 
         Returns
         -------
         list of dict
-            ``transform``, ``kind`` ("crop", "flip" or "erase"), ``applied``, ``box`` (top, left,
-            height, width, in pixels), ``input_size`` and ``output_size`` (height, width).
+            ``transform``, ``kind`` ("crop", "flip", "vflip", "erase" or "pixels"), ``applied``,
+            ``box`` (top, left, height, width, in pixels), ``input_size`` and ``output_size``
+            (height, width), and what else that transform draws, by name.
         """
         cdef dts_draw draws[MAX_OPS]
         cdef int i
-        chain_draw(self.ops, self.n, seed, epoch, split, 0, id, width, height, draws)
+        chain_draw(self.ops, self.n, seed, epoch, split, view, id, width, height, draws)
         return [
             {
                 "transform": self.transforms[i],
@@ -89,6 +120,7 @@ cdef class Chain:
                 "box": (draws[i].y, draws[i].x, draws[i].h, draws[i].w),
                 "input_size": (draws[i].in_h, draws[i].in_w),
                 "output_size": (draws[i].out_h, draws[i].out_w),
+                **self.transforms[i].drawn(tuple(draws[i].value), tuple(draws[i].choice)),
             }
             for i in range(self.n)
         ]

@@ -1,4 +1,4 @@
-"""Crops: RandomResizedCrop and CenterCrop."""
+"""Crops: RandomResizedCrop, FastRandomResizedCrop and CenterCrop."""
 
 from libc.math cimport floor, sqrt
 
@@ -6,11 +6,16 @@ from dts.rng.philox cimport (
     dts_exp, dts_log, dts_random_int, dts_stream, dts_stream_next, dts_uniform,
 )
 from dts.transforms.op cimport (
-    OP_GEOMETRY, Op, dts_draw, dts_op, dts_view, view_crop, view_resize,
+    OP_GEOMETRY, Op, centred, dts_draw, dts_op, dts_view, view_crop, view_resize,
 )
-from dts.transforms.op import Transform, check_flag, check_number, check_range, check_size
+from dts.transforms.op import (
+    Transform, check_flag, check_number, check_range, check_size, with_size,
+)
 
 cdef int ATTEMPTS = 10
+
+cdef enum:
+    LOG_AREA = 0        # of dts_op.flag: the range of areas is one of logarithms
 
 
 cdef void _draw_resized_crop(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
@@ -21,7 +26,8 @@ cdef void _draw_resized_crop(const dts_op *op, dts_stream *s, dts_draw *d) noexc
     d.out_w = op.size_w
     d.out_h = op.size_h
     for _attempt in range(ATTEMPTS):
-        wanted = area * (op.low[0] + dts_uniform(dts_stream_next(s)) * (op.high[0] - op.low[0]))
+        wanted = op.low[0] + dts_uniform(dts_stream_next(s)) * (op.high[0] - op.low[0])
+        wanted = area * (dts_exp(wanted) if op.flag[LOG_AREA] else wanted)
         ratio = dts_exp(op.low[1] + dts_uniform(dts_stream_next(s)) * (op.high[1] - op.low[1]))
         w = floor(sqrt(wanted * ratio) + 0.5)
         h = floor(sqrt(wanted / ratio) + 0.5)
@@ -54,23 +60,12 @@ cdef int _apply_resized_crop(const dts_op *op, const dts_draw *d, dts_view *v) n
     return 0
 
 
-cdef int _centre(int size, int crop) noexcept nogil:
-    """First pixel of a centred crop: half to even as torchvision; padding floors to the left."""
-    cdef int gap = size - crop, half
-    if gap < 0:
-        return -((-gap) // 2)
-    half = gap // 2
-    if gap & 1 and half & 1:
-        half += 1
-    return half
-
-
 cdef void _draw_centre_crop(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
     d.applied = 1
     d.out_w = d.w = op.size_w
     d.out_h = d.h = op.size_h
-    d.x = _centre(d.in_w, d.w)
-    d.y = _centre(d.in_h, d.h)
+    d.x = centred(d.in_w, d.w)
+    d.y = centred(d.in_h, d.h)
 
 
 cdef int _apply_centre_crop(const dts_op *op, const dts_draw *d, dts_view *v) noexcept nogil:
@@ -106,6 +101,7 @@ class RandomResizedCrop(Transform):
     """
 
     is_random = True
+    resamples = True
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), *rest,
                  antialias=True):
@@ -126,10 +122,14 @@ class RandomResizedCrop(Transform):
         self.ratio = check_range("ratio", ratio, 0.0)
         check_number("ratio[1]", self.ratio[1], 0.0, 1e6)
         check_number("ratio[0]", self.ratio[0], 1e-6)
+        check_number("scale[0]", self.scale[0], 1e-12)
         self.antialias = check_flag("antialias", antialias)
 
     def output_size(self, size):
         return self.size
+
+    def at_size(self, old, new):
+        return with_size(self, old, new), False
 
     def compile(self, position):
         cdef Op out = Op()
@@ -142,6 +142,33 @@ class RandomResizedCrop(Transform):
         out.op.high[1] = dts_log(self.ratio[1])
         out.op.draw = _draw_resized_crop
         out.op.apply = _apply_resized_crop
+        return out
+
+
+class FastRandomResizedCrop(RandomResizedCrop):
+    """RandomResizedCrop with areas that are log-uniform: smaller boxes, faster to decode.
+
+    **Another distribution than RandomResizedCrop's**, and so another augmentation: the share of
+    the area is ``exp`` of a number uniform between the logarithms of ``scale``. Over the default
+    range it is 0.36 on average instead of 0.54 (where every box fits), so a third fewer pixels are
+    decoded and resized, and objects look larger. All else is as in `RandomResizedCrop`.
+
+    Parameters
+    ----------
+    size, scale, ratio, antialias
+        As in `RandomResizedCrop`.
+
+    Raises
+    ------
+    ValueError
+        A size outside 1..65,500, a range that is empty, reversed or not finite.
+    """
+
+    def compile(self, position):
+        cdef Op out = RandomResizedCrop.compile(self, position)
+        out.op.flag[LOG_AREA] = 1
+        out.op.low[0] = dts_log(self.scale[0])
+        out.op.high[0] = dts_log(self.scale[1])
         return out
 
 
@@ -161,11 +188,16 @@ class CenterCrop(Transform):
         A size outside 1..65,500.
     """
 
+    pads = True
+
     def __init__(self, size):
         self.size = check_size("size", size)
 
     def output_size(self, size):
         return self.size
+
+    def at_size(self, old, new):
+        return with_size(self, old, new), True
 
     def compile(self, position):
         cdef Op out = Op()

@@ -2,7 +2,7 @@
 
 from dts.rng.philox cimport dts_stream
 from dts.transforms.op cimport OP_GEOMETRY, Op, dts_draw, dts_op, dts_view, view_resize
-from dts.transforms.op import Transform, check_flag, check_pair_or_side
+from dts.transforms.op import Transform, check_flag, check_pair_or_side, with_size
 
 
 cdef int _side(int size, int long_side, int short_side) noexcept nogil:
@@ -47,6 +47,8 @@ class Resize(Transform):
         A size outside 1..65,500.
     """
 
+    resamples = True
+
     def __init__(self, size, antialias=True):
         self.size = check_pair_or_side("size", size)
         self.antialias = check_flag("antialias", antialias)
@@ -59,6 +61,9 @@ class Resize(Transform):
         h, w = size
         return ((int(self.size * h / w), self.size) if w <= h
                 else (self.size, int(self.size * w / h)))
+
+    def at_size(self, old, new):
+        return with_size(self, old, new), False
 
     def compile(self, position):
         cdef Op out = Op()

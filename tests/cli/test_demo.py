@@ -123,14 +123,20 @@ def test_bench_stops_after_the_pictures_asked_for(packed, pictures):
 
 
 def test_a_moving_baseline_is_told():
-    quiet = measure.Comparison("x", 9, [1.0, 1.2], [2.0, 2.4], [900.0, 950.0])
+    quiet = measure.Comparison("x", 9, [1.0, 1.2, 1.1], [2.0, 2.4, 2.2], [900.0, 950.0, 940.0])
     assert not quiet.busy
-    assert quiet.ratios == [0.5, 0.5]
+    assert quiet.ratios == [0.5, 0.5, 0.5]
     assert not any("busy" in line for line in quiet.lines())
-    moved = measure.Comparison("x", 9, [1.0, 1.2], [2.0, 2.6], [900.0, 950.0], refused=1)
+    moved = measure.Comparison("x", 9, [1.0, 1.2], [2.0, 3.2], [900.0, 950.0], refused=1)
     assert moved.busy
     assert any("busy" in line for line in moved.lines())
     assert any("refuses" in line for line in moved.lines())
+
+
+def test_one_disturbed_round_moves_nothing():
+    assert measure.spread([2.0, 2.1, 9.0, 2.0, 2.1]) == pytest.approx(1.05)
+    assert measure.spread([2.0, 3.0, 2.0, 3.0]) == pytest.approx(1.5)
+    assert measure.spread([2.0]) == 1.0
 
 
 def test_plain_decode_counts_what_simplejpeg_refuses():

@@ -95,3 +95,12 @@ def libjpeg():
         pytest.skip(str(error))
     yield
     _restore(before)
+
+
+@pytest.fixture(params=[name for name in _usable() if name != "simplejpeg"])
+def each_libjpeg(request):
+    """Run a test over every libjpeg that this machine has."""
+    before = module.library_info()
+    module.use_backend(request.param)
+    yield request.param
+    _restore(before)

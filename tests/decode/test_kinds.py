@@ -185,6 +185,6 @@ def test_fractional_sampling_is_named(backend, make):
 
 
 def test_mcu_size(backend, make, photo):
-    assert decode.header(make(9, 9, [(4, 2), (1, 1), (1, 1)])) == (9, 9, 3, 32, 16, False)
-    assert decode.header(make(9, 9, [(2, 2)])) == (9, 9, 1, 8, 8, False)
-    assert decode.header(photo(64, 48, subsampling="4:2:0")) == (64, 48, 3, 16, 16, False)
+    assert decode.header(make(9, 9, [(4, 2), (1, 1), (1, 1)])) == (9, 9, 3, 32, 16, False, 0)
+    assert decode.header(make(9, 9, [(2, 2)])) == (9, 9, 1, 8, 8, False, 0)
+    assert decode.header(photo(64, 48, subsampling="4:2:0")) == (64, 48, 3, 16, 16, False, 0)

@@ -35,11 +35,11 @@ def stop_after(monkeypatch):
     real = sources.reencode
     done = []
 
-    def reencode(data, level):
+    def reencode(data, level, **options):
         if done and len(done) == done[0]:
             raise Stop
         done.append(0)
-        return real(data, level)
+        return real(data, level, **options)
 
     monkeypatch.setattr(sources, "reencode", reencode)
 
@@ -218,9 +218,9 @@ KILLED = """
     from dts.export import export_folder, sources
     sources.MAX_PICTURES = (340, 7, 7, 7)
     real = sources.reencode
-    def slow(data, level):
+    def slow(data, level, **options):
         time.sleep(0.02)
-        return real(data, level)
+        return real(data, level, **options)
     sources.reencode = slow
     export_folder(sys.argv[1], sys.argv[2], level=1, resume=True)
 """

@@ -1,12 +1,16 @@
 """Fixtures: an instruction set, memory with guards around it, the obvious resize."""
 
+import platform
+
 import numpy as np
 import pytest
 
 from dts import kernels
 
+ISAS = ["scalar", "neon"] if platform.machine() == "aarch64" else ["scalar", "avx2", "avx512"]
 
-@pytest.fixture(params=["scalar", "avx2", "avx512"])
+
+@pytest.fixture(params=ISAS)
 def isa(request):
     """Run the test on each instruction set that is here; the choice is put back afterwards."""
     before = kernels.isa()

@@ -11,7 +11,7 @@ import pytest
 from dts import kernels
 
 AVX2 = {"avx", "avx2", "f16c"}
-AVX512 = AVX2 | {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vbmi"}
+AVX512 = AVX2 | {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vbmi", "avx512_vnni"}
 
 
 def run_with(isa):

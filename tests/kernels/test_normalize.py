@@ -123,6 +123,41 @@ def test_any_shape(isa, guarded, data):
     assert_same_bits(out, expected(images, mean, std, dtype, channels, flip, erase))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "uint8"])
+def test_every_width(isa, guarded, dtype):
+    rng = np.random.default_rng(5)
+    for width in range(1, 71):
+        for c, channels in ((1, 1), (1, 4), (2, 2), (2, 4), (3, 3), (3, 4), (4, 4)):
+            images = rng.integers(0, 256, (3, 2, width, c), np.uint8)
+            mean, std = constants(c)
+            flip = np.array([True, False, True])
+            for some in (None, flip):
+                out = guarded((3, 2, width, channels), dtype, width % 5)
+                fused_normalize(
+                    images, mean, std, dtype=dtype, channels=channels, flip=some, out=out
+                )
+                assert_same_bits(out, expected(images, mean, std, dtype, channels, some))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "uint8"])
+@pytest.mark.parametrize("c", [1, 3])
+def test_erased_boxes_at_every_edge(isa, guarded, dtype, c):
+    h, w = 9, 13
+    boxes = [
+        (top, left, height, width)
+        for top in (0, 1, h - 1)
+        for left in (0, 1, w - 1)
+        for height in (1, h - top)
+        for width in (1, w - left)
+    ]
+    images = np.random.default_rng(6).integers(1, 256, (len(boxes), h, w, c), np.uint8)
+    flip = np.arange(len(boxes)) % 2 == 1
+    mean, std = constants(c)
+    out = guarded((len(boxes), h, w, c), dtype)
+    fused_normalize(images, mean, std, dtype=dtype, channels=c, flip=flip, erase=boxes, out=out)
+    assert_same_bits(out, expected(images, mean, std, dtype, c, flip, boxes))
+
+
 def test_flip_of_odd_width_is_a_mirror_and_its_own_inverse(isa):
     images = np.random.default_rng(0).integers(0, 256, (2, 3, 7, 3), np.uint8)
     yes = np.array([True, True])

@@ -36,7 +36,7 @@ def test_waits_are_counted_by_the_batch(blocks, workers):
     batches = 25 * pre.steps_per_epoch
     samples = after["samples"] - before["samples"]
     assert samples == 25 * 40
-    assert after["worker_waits"] - before["worker_waits"] <= batches * workers
+    assert after["slot_waits"] - before["slot_waits"] <= batches * workers
     assert after["consumer_waits"] - before["consumer_waits"] <= batches
 
 

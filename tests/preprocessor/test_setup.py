@@ -132,7 +132,6 @@ def test_wrong_values_fail_in_commit(blocks, setup_of, method, arguments):
 
 
 NOT_YET = [
-    ("cpu_binding", (True,)),
     ("distributed", (0, 2)),
     ("sdmp_factor", (2,)),
     ("using_cpvs", (True,)),

@@ -1,0 +1,113 @@
+"""Export and verify, against copying and checksumming the same bytes."""
+
+import os
+import random
+import subprocess
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+import numpy as np
+from harness import cpus, gate
+from room import timed
+
+from dts.export import export_folder, run
+from dts.export.flow import processes
+from dts.export.packing import arrange
+from dts.format import DtsFile
+from dts.format.layout import BLOCK_BYTES, BLOCK_HEADER_SIZE, MAX_PICTURES
+
+LONG_SET = 24  # of each photograph: 20 blocks, so that the first and the last of them count little
+
+
+def packed_once_planned(folder, target):
+    """Seconds of a level 0 export from the end of its plan on."""
+    planned = 0.0
+
+    def note(*arguments, **options):
+        nonlocal planned
+        plan = arrange(*arguments, **options)
+        planned = time.perf_counter()
+        return plan
+
+    with mock.patch.object(run, "arrange", note):
+        export_folder(folder, target, split="train", jobs=0, progress=False)
+    return time.perf_counter() - planned
+
+
+def copied(source, target):
+    """``cp``, and the bytes on the disk, as an export leaves them."""
+    subprocess.run(["cp", "--reflink=never", source, target], check=True)
+    with open(target, "rb") as file:
+        os.fsync(file.fileno())
+
+
+@gate("level 0, once planned", against="cp and fsync of the same bytes", at_least=0.8, cpus=2)
+def level_0(room):
+    """Wall time of packing files that are in the page cache; both end on the disk."""
+    folder, target = room.fresh("level_0"), room.class_folders(LONG_SET)
+    source = folder / "source.dts"
+    export_folder(target, source, split="train", progress=False)
+    ours, copy = folder / "ours.dts", folder / "copy.dts"
+    while True:
+        ours.unlink(missing_ok=True)
+        copy.unlink(missing_ok=True)
+        os.sync()
+        figure = packed_once_planned(target, ours)
+        os.sync()
+        yield figure, timed(copied, source, copy)
+
+
+@gate("level 1, 2 jobs", against="1 job", at_least=1.9, cpus=2, unit="s", rounds=3, level=1)
+@gate("level 2, 2 jobs", against="1 job", at_least=1.9, cpus=2, unit="s", rounds=3, level=2)
+@gate("level 3, 2 jobs", against="1 job", at_least=1.9, cpus=2, unit="s", rounds=3, level=3)
+def two_jobs(room, level):
+    """Wall time of encoding in two processes that run already: as in a set of some hours."""
+    folder, target = room.class_folders(4), room.fresh("jobs") / "out.dts"
+    options = {"level": level, "overwrite": True, "progress": False}
+    with processes(2) as pool:
+        export_folder(room.class_folders(1), target, executor=pool, **options)
+        while True:
+            two = timed(lambda: export_folder(folder, target, executor=pool, **options))
+            yield two, timed(lambda: export_folder(folder, target, jobs=1, **options))
+
+
+@gate("verify", against="zlib.crc32 of bytes in memory", at_least=1.5, cpus=2, plain="checksum")
+@gate("verify, in reads", against="pread alone, into 256 KiB", at_least=0.5, cpus=2, plain="read")
+def verify(room, plain):
+    """Wall time of checking a file in the page cache, with as many threads for the baseline."""
+    piece = 256 << 10
+    memory = [np.ones(BLOCK_BYTES, np.uint8) for _ in range(2 * cpus())]
+
+    with DtsFile(room.long) as file, ThreadPoolExecutor(cpus()) as pool, open(room.long) as raw:
+        offsets = file.block_offset.tolist()
+
+        def checksum(k):
+            zlib.crc32(memory[k % len(memory)])
+
+        def read(k):
+            buffer = bytearray(piece)
+            for at in range(offsets[k], offsets[k] + BLOCK_BYTES, piece):
+                os.preadv(raw.fileno(), [buffer], at)
+
+        def baseline():
+            for _ in pool.map({"checksum": checksum, "read": read}[plain], range(len(offsets))):
+                pass
+
+        while True:
+            yield timed(file.verify), timed(baseline)
+
+
+@gate("plan level 0, 1.3 million pictures", against="random.shuffle", at_most=4.0, unit="s",
+      rounds=5)  # fmt: skip
+def plan(room):
+    """Arrange sizes that are log-normal and average 110 KB, as ImageNet's do."""
+    n = 1_300_000
+    sizes = np.exp(np.random.default_rng(1).normal(0, 0.6, n))
+    sizes = np.clip(sizes / sizes.mean() * 110e3, 700, 15e6).astype(np.int64)
+    capacity = BLOCK_BYTES - BLOCK_HEADER_SIZE[0]
+    items = list(range(n))
+    while True:
+        figure = timed(lambda: arrange(sizes, None, capacity, MAX_PICTURES[0], num_classes=1000))
+        yield figure, timed(random.Random(42).shuffle, items)

@@ -1,0 +1,6 @@
+from typing_extensions import Buffer
+
+__all__ = ["crc32", "implementation"]
+
+def crc32(data: Buffer, value: int = 0) -> int: ...
+def implementation() -> str: ...

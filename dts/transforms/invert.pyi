@@ -1,0 +1,6 @@
+from dts.transforms.op import Op, Transform
+
+class RandomInvert(Transform):
+    p: float
+    def __init__(self, p: float = 0.5) -> None: ...
+    def compile(self, position: int) -> Op: ...
