@@ -141,8 +141,9 @@ cdef void _stop(dts_jpeg *j) noexcept nogil:
         j.codec = NULL
 
 
-cdef dts_jpeg_ops _whole_picture = dts_jpeg_ops(_nothing, _drop, _nothing, _start, _rows, _stop,
-                                            0)
+cdef dts_jpeg_ops _whole_picture = dts_jpeg_ops(
+    _nothing, _drop, _nothing, _start, _rows, _stop, 0
+)
 
 
 # --- the contract
