@@ -1,9 +1,12 @@
 """One room for all gates, and the one table at the end of the run."""
 
+import functools
 import platform
+import shutil
 import subprocess
 
 import harness
+import load
 import pytest
 import room as shared
 from room import ROOT
@@ -29,7 +32,7 @@ def room(tmp_path_factory):
     """Return the Room of this run. Its folder is removed: it holds a GB."""
     path = tmp_path_factory.mktemp("gates")
     yield shared.Room(path)
-    shared.shutil.rmtree(path, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @pytest.fixture
@@ -55,13 +58,14 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line("\n".join(harness.table(facts)))
 
 
+@functools.cache
 def machine():
     """Return what a figure depends on, without what only names this very machine."""
     build = dts.build_info()
     jpeg = build["jpeg"]
     return {
         "cpu": cpu_model(),
-        "cpus": harness.cpus(),
+        "cpus": load.cpus(),
         "isa": build["isa"],
         "compiler": build["compiler"],
         "jpeg": f"{jpeg['kind']} {jpeg['version']}",

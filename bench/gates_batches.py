@@ -9,10 +9,10 @@ from dts.export import export_folder
 MIXUP, CUTMIX = dts.MixUp(0.2), dts.CutMix(1.0)
 
 
-@gate("MixUp, FP16", against="no mixing", at_most=1.15, level=3, op=MIXUP)
-@gate("MixUp, FP32", against="no mixing", at_most=1.20, level=3, op=MIXUP, dtype="float32")
-@gate("MixUp, uint8", against="no mixing", at_most=1.15, level=3, op=MIXUP, dtype="uint8")
-@gate("CutMix, FP16", against="no mixing", at_most=1.10, level=3, op=CUTMIX)
+@gate("MixUp, FP16", against="no mixing", at_most=1.10, level=3, op=MIXUP)
+@gate("MixUp, FP32", against="no mixing", at_most=1.15, level=3, op=MIXUP, dtype="float32")
+@gate("MixUp, uint8", against="no mixing", at_most=1.10, level=3, op=MIXUP, dtype="uint8")
+@gate("CutMix, FP16", against="no mixing", at_most=1.06, level=3, op=CUTMIX)
 def mixing(room, level, op, dtype="float16"):
     """CPU time of an epoch."""
 
@@ -25,9 +25,9 @@ def mixing(room, level, op, dtype="float16"):
             yield cpu_timed(mixed) / room.count, cpu_timed(plain) / room.count
 
 
-@gate("2 views of a decode", against="1 view", at_most=0.80, level=3, views=2)
-@gate("4 views of a decode", against="1 view", at_most=0.65, level=3, views=4)
-@gate("2 views of a decode, level 0", against="1 view", at_most=0.75, level=0, views=2)
+@gate("2 views of a decode", against="1 view", at_most=0.75, level=3, views=2)
+@gate("4 views of a decode", against="1 view", at_most=0.55, level=3, views=4)
+@gate("2 views of a decode, level 0", against="1 view", at_most=0.72, level=0, views=2)
 def views(room, level, views):
     """CPU time a view."""
     path = room.dts(level)
@@ -59,7 +59,7 @@ def kept(room, level):
             yield timed(epoch, keeping) / n, timed(epoch, plain) / n
 
 
-@gate("a Python function that does nothing", against="no such step", at_most=1.5, level=3)
+@gate("a Python function that does nothing", against="no such step", at_most=1.25, level=3)
 def python(room, level):
     """CPU time of an epoch with one thread; with more they wait for Python's lock."""
     chain = (dts.RandomResizedCrop(224), dts.RandomHorizontalFlip())

@@ -57,10 +57,12 @@ def compiled(folder):
 class Reader:
     """A BlockReader over the long file whose epochs go by without decoding."""
 
-    def __init__(self, room, **options):
+    def __init__(self, room, *, direct=False, **options):
         self._drain = compiled(room.path)
         self._file = DtsFile(room.long)
         self._reader = BlockReader(self._file, load_workers=THREADS, seed=1, **options)
+        if direct and not self._reader.read_directly():
+            raise NotHere("no direct reads on this file system")
         self.samples = len(self._reader)
         self._epoch = 0
 
@@ -119,6 +121,32 @@ def partial(room):
     with Reader(room, mode="PARTIAL", window=WINDOW) as reader, contextlib.closing(memory):
         while True:
             yield timed(reader.epoch), timed(plain_read, room.long, memory)
+
+
+def forget(path):
+    """Drop a file from the page cache."""
+    if not hasattr(os, "posix_fadvise"):
+        raise NotHere("no posix_fadvise")
+    fd = os.open(path, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+@gate("cold file", against="cold pread", at_least=0.95, cpus=2, direct=False)
+@gate("cold file, direct_io", against="cold pread", at_least=0.95, cpus=2, direct=True)
+def cold(room, direct):
+    """An epoch of PARTIAL from the disk. A disk that is unsteady counts as a busy machine."""
+    memory = fresh_memory(2 * WINDOW * BLOCK_BYTES, huge=True)
+    with (
+        Reader(room, direct=direct, mode="PARTIAL", window=WINDOW) as reader,
+        contextlib.closing(memory),
+    ):
+        while True:
+            forget(room.long)
+            figure = timed(reader.epoch)
+            forget(room.long)
+            yield figure, timed(plain_read, room.long, memory)
 
 
 @gate("FULLY, first epoch", against="pread into fresh memory", at_least=1.5, cpus=2)

@@ -32,17 +32,32 @@ def mnist(folder):
     return pictures, labels.astype(np.int32)
 
 
-def numpy_epoch(pictures, labels, norm, flipped, epoch):
-    """Do what an epoch does, a batch at a time: order, flips, normalisation, conversion."""
+SETS = {"cifar10": (cifar10, dts.NormMode.CIFAR), "mnist": (mnist, dts.NormMode.MNIST)}
+
+
+def setup_of(name, folder):
+    """Return the Setup of an epoch in FP16 on two threads, and pictures and labels."""
+    write, norm = SETS[name]
+    pictures, labels = write(folder)
+    setup = dts.Preprocessor.setup().dataset(name, folder).batch_size(BATCH)
+    setup.output("float16", pictures.shape[-1]).normalization(norm).preprocess_workers(2)
+    if name == "cifar10":
+        setup.train_transforms(dts.RandomCrop(32, padding=4), dts.RandomHorizontalFlip())
+    return setup, pictures, labels
+
+
+def numpy_epoch(name, pictures, labels, epoch):
+    """Do what an epoch does, a batch at a time: order, crops, flips, normalisation, conversion."""
     rng = np.random.default_rng(epoch)
-    mean, std = (np.array(v, np.float32) for v in norm.value)
+    mean, std = (np.array(v, np.float32) for v in SETS[name][1].value)
     scale, bias = np.float32(1 / 255) / std, mean / std
     order = rng.permutation(len(pictures))
     seen = 0
     for first in range(0, len(order), BATCH):
         ids = order[first : first + BATCH]
         batch = pictures[ids]
-        if flipped:
+        if name == "cifar10":
+            batch = cropped(batch, rng)
             flip = rng.random(len(ids)) < 0.5
             batch[flip] = batch[flip][:, :, ::-1]
         images = (batch * scale - bias).astype(np.float16)
@@ -50,20 +65,22 @@ def numpy_epoch(pictures, labels, norm, flipped, epoch):
     return seen
 
 
-@gate("CIFAR-10, an epoch", against="numpy, batch by batch", at_least=5, cpus=2,
-      name="cifar10", write=cifar10, norm=dts.NormMode.CIFAR, flipped=True)  # fmt: skip
-@gate("MNIST, an epoch", against="numpy, batch by batch", at_least=5, cpus=2,
-      name="mnist", write=mnist, norm=dts.NormMode.MNIST, flipped=False)  # fmt: skip
-def epoch(room, name, write, norm, flipped):
-    """Wall time of an epoch in FP16 on two threads."""
-    folder = room.fresh(name)
-    pictures, labels = write(folder)
-    setup = dts.Preprocessor.setup().dataset(name, folder).batch_size(BATCH).output("float16")
-    setup.normalization(norm).preprocess_workers(2)
-    if flipped:
-        setup.train_transforms(dts.RandomHorizontalFlip())
+def cropped(batch, rng, padding=4):
+    """Cut a window of its own out of each padded picture."""
+    n, height, width, _ = batch.shape
+    padded = np.pad(batch, ((0, 0), (padding, padding), (padding, padding), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (height, width), axis=(1, 2))
+    top, left = rng.integers(0, 2 * padding + 1, (2, n))
+    return np.moveaxis(windows[np.arange(n), top, left], 1, -1).copy()
+
+
+@gate("CIFAR-10, an epoch", against="numpy, batch by batch", at_least=5, cpus=2, of="cifar10")
+@gate("MNIST, an epoch", against="numpy, batch by batch", at_least=5, cpus=2, of="mnist")
+def epoch(room, of):
+    """Wall time of an epoch: RandomCrop(32, padding=4) and flip for CIFAR-10, FP16."""
+    setup, pictures, labels = setup_of(of, room.fresh(of))
     number = 0
     with endless(setup) as stream:
         while True:
             number += 1
-            yield timed(stream), timed(numpy_epoch, pictures, labels, norm, flipped, number)
+            yield timed(stream), timed(numpy_epoch, of, pictures, labels, number)

@@ -9,7 +9,6 @@ medians make the ratio, the ratio meets its bound, and a baseline that moves spo
 import gc
 import importlib
 import itertools
-import os
 import statistics
 import time
 import zlib
@@ -17,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from load import Load, cpus
 
 from dts.measure import BUSY, spread
 
@@ -267,7 +268,7 @@ def _measure(wanted: Gate, room: Any) -> Result:
     turns = wanted.run(room, **wanted.settings)
     try:
         next(turns)  # warms caches, clocks and memory
-        begin, load = time.monotonic(), _Load()
+        begin, load = time.monotonic(), Load()
         for done in itertools.count():
             gauge = _gauge() if wanted.limit is not None else 0.0
             try:
@@ -287,13 +288,6 @@ def _measure(wanted: Gate, room: Any) -> Result:
     return result
 
 
-def cpus() -> int:
-    """Count the CPUs that this process may use."""
-    return (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-
-
 _WORK = bytes(1 << 20)
 
 
@@ -303,30 +297,6 @@ def _gauge() -> float:
     for _ in range(4):
         zlib.crc32(_WORK)
     return time.perf_counter() - begin
-
-
-class _Load:
-    """What other processes, and the host, take of the CPUs from now on."""
-
-    def __init__(self) -> None:
-        self._begin = self._now()
-
-    @staticmethod
-    def _now() -> tuple[float, float, float]:
-        """Return the time, CPU seconds of all, and CPU seconds of this process."""
-        own = sum(os.times()[:4])
-        try:
-            with open("/proc/stat", encoding="ascii") as file:
-                ticks = [int(word) for word in file.readline().split()[1:9]]
-        except OSError:  # not Linux: nothing is known of the others
-            return time.monotonic(), own, own
-        idle, waiting = ticks[3:5]
-        hertz = os.sysconf("SC_CLK_TCK")
-        return time.monotonic(), (sum(ticks) - idle - waiting) / hertz, own
-
-    def others(self) -> float:
-        wall, used, own = (b - a for a, b in zip(self._begin, self._now(), strict=True))
-        return max(0.0, used - own) / wall if wall > 0.1 else 0.0
 
 
 def load_gates(folder: Path) -> list[Gate]:

@@ -1,5 +1,6 @@
 """What a Setup says about whole batches, checked: mixing, views, a validation set that is kept."""
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def kept_bytes(setup: "Setup", sources: "dict[str, Source]", output: "OutputPlan
         return 0
     if "val" not in sources:
         raise ConfigError("using_cpvs: there is no validation set to keep")
-    for op in output.chains["val"]:
+    for op in itertools.chain.from_iterable(stage.chain for stage in output.stages["val"]):
         if op.is_random:
             raise ConfigError(
                 f"using_cpvs: {op!r} of val_transforms draws random numbers; what is kept would "

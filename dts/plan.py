@@ -74,6 +74,8 @@ def plan_splits(setup: "Setup") -> dict[str, Split]:
                 seed=config.seed,
                 bad=bad,
             )
+            if setup._direct_io and not reader.read_directly():
+                _log.warning("direct_io: %s is read through the page cache", source.place)
             if binding is not None:
                 reader.bind_io(cpu_masks(binding.loaders))
             splits[name] = _split(name, source, stages, output.between[name], config, mode, reader)

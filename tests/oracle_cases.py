@@ -198,3 +198,13 @@ def _colour():
 
 
 CASES = (*_geometry(), *_colour())
+
+# RandAugment: every operation at these magnitudes of 31, with both signs, on these pictures.
+AUGMENT_MAGNITUDES = (3, 9, 30)
+AUGMENT_PICTURES = ("smooth", "noise", "smooth-grey")
+AUGMENT_LEVELS = 1
+
+
+def augment_key(operation, magnitude, negative, picture):
+    """Return the name in the stored file."""
+    return f"augment|{operation}|{magnitude}|{'-' if negative else '+'}|{picture}"

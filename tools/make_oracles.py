@@ -23,12 +23,18 @@ import PIL
 import torch
 import torchvision
 from PIL import Image, ImageEnhance, ImageOps
-from torchvision.transforms.v2 import functional
+from torchvision.transforms.v2 import InterpolationMode, RandAugment, functional
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from oracle_cases import CASES, pictures  # noqa: E402
+from oracle_cases import (  # noqa: E402
+    AUGMENT_MAGNITUDES,
+    AUGMENT_PICTURES,
+    CASES,
+    augment_key,
+    pictures,
+)
 
 FILTERS = {"nearest": Image.Resampling.NEAREST, "bilinear": Image.Resampling.BILINEAR}
 
@@ -72,6 +78,27 @@ def by_pillow(image, name, settings):
     return out if out.ndim == 3 else out[:, :, None]
 
 
+def augmented():
+    """Return what torchvision's RandAugment makes of each operation, magnitude and sign."""
+    out = {}
+    how = RandAugment()
+    for name in AUGMENT_PICTURES:
+        tensor = torch.from_numpy(np.ascontiguousarray(pictures()[name].transpose(2, 0, 1)))
+        _, height, width = tensor.shape
+        for operation, (magnitudes, signed) in how._AUGMENTATION_SPACE.items():
+            listed = magnitudes(how.num_magnitude_bins, height, width)
+            for m in AUGMENT_MAGNITUDES:
+                value = 0.0 if listed is None else float(listed[m])
+                for negative in (False, True) if signed else (False,):
+                    made = how._apply_image_or_video_transform(
+                        tensor, operation, -value if negative else value,
+                        interpolation=InterpolationMode.NEAREST, fill={},
+                    )  # fmt: skip
+                    key = augment_key(operation, m, negative, name)
+                    out[key] = made.numpy().transpose(1, 2, 0)
+    return out
+
+
 def photos(folder, limit=12, side=224):
     """Return the middle of up to `limit` JPEGs, spread over the folder."""
     paths = sorted(Path(folder).rglob("*.JPEG")) + sorted(Path(folder).rglob("*.jpg"))
@@ -107,6 +134,8 @@ def main():
                     arrays[f"{case.name}|{name}|{who}"] = apply(image, *what)
                 except (RuntimeError, ValueError, OSError) as error:  # theirs: nothing to compare
                     print(f"{who} fails on {name} with {case.name}: {str(error)[:90]}")
+    if real is None:
+        arrays.update(augmented())
     about = {
         "torch": torch.__version__,
         "torchvision": torchvision.__version__,

@@ -93,7 +93,7 @@ int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels, int *r
     j->row = y;
     j->row_end = y + h;
     const int status = dts_splice_start(j, x, y, w, h);
-    *row_x = j->row_x;
+    *row_x = j->row_x + j->splice.x;
     *row_w = j->row_w;
     return status;
 }

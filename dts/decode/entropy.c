@@ -235,21 +235,8 @@ INLINE int pass_ac(reader *r, dts_huff_table *t) {
     return ends_well(k);
 }
 
-/* Of the padding before a marker, some bytes are in the bits already. */
-static int skip_padding(dts_huff *h) {
-    const int left = h->count - h->past, taken = left >> 3;
-    if (left < 0 || taken > h->padding || h->end - h->at < h->padding)
-        return 0;
-    if (taken && h->bits << (left & 7) >> (64 - 8 * taken) != 0)
-        return 0;
-    for (int i = taken; i < h->padding; i++)
-        if (*h->at++ != 0)
-            return 0;
-    return 1;
-}
-
 static int restart(dts_huff *h) {
-    if (!skip_padding(h) || h->end - h->at < 2 || h->at[0] != 0xFF ||
+    if (h->count - h->past >= 8 || h->end - h->at < 2 || h->at[0] != 0xFF ||
         h->at[1] != 0xD0 + h->next_restart)
         return 0;
     h->at += 2;

@@ -40,7 +40,6 @@ struct dts_huff {
     int32_t dc[4];           /* last DC value of each component */
     int64_t mcus_left;       /* in the picture */
     int interval, until_restart, next_restart;
-    int padding; /* zero bytes before each restart marker */
     int (*mcu)(dts_huff *h, int16_t *const *blocks); /* below */
     int n_blocks;                                    /* in an MCU */
     dts_huff_block block[DTS_HUFF_BLOCKS];

@@ -61,12 +61,12 @@ struct dts_jpeg {
     int width, height;  /* of the picture at that scale */
     int row_x, row_w;   /* columns that rows hold */
     int row, row_end;   /* next row, and one past the last that was asked for */
+    dts_splice splice;
     uint8_t *line;      /* one row of CMYK, kept from picture to picture */
     size_t line_size;
     const uint8_t *pixels; /* the fallback's picture */
     int64_t warnings;
     int own_entropy; /* this picture's codes are read by entropy.c */
-    dts_splice splice;
     char reason[224];
 };
 

@@ -32,10 +32,10 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int row_x
         int row_w
         int row
+        dts_splice splice
         const uint8_t *pixels
         int64_t warnings
         int own_entropy
-        dts_splice splice
         char reason[224]
 
 

@@ -277,32 +277,6 @@ def set_library(library):
         _library = chosen.c
 
 
-def pixel_limit():
-    """Return the pixels of the largest picture that is decoded. See `set_pixel_limit`."""
-    return dts_jpeg_pixel_limit()
-
-
-def set_pixel_limit(pixels):
-    """Set the largest picture that is decoded; all others are refused before memory is taken.
-
-    Parameters
-    ----------
-    pixels : int
-        Width times height, at least 1. The default is ``2**28``.
-
-    Returns
-    -------
-    int
-        The limit until now.
-    """
-    cdef int64_t limit = index(pixels)
-    if limit < 1:
-        raise ValueError(f"set_pixel_limit: {pixels} pixels")
-    before = dts_jpeg_pixel_limit()
-    dts_jpeg_set_pixel_limit(limit)
-    return before
-
-
 def set_own_entropy(bint on):
     """Say whether the Huffman codes of baseline pictures are read by this package's own decoder.
 
@@ -358,4 +332,30 @@ def set_splicing(when):
         raise ValueError(f"set_splicing: {when!r} is not 'auto', 'never' or 'always'")
     before = splicing()
     dts_splice_set_mode(_modes[when])
+    return before
+
+
+def pixel_limit():
+    """Return the pixels of the largest picture that is decoded. See `set_pixel_limit`."""
+    return dts_jpeg_pixel_limit()
+
+
+def set_pixel_limit(pixels):
+    """Set the largest picture that is decoded; all others are refused before memory is taken.
+
+    Parameters
+    ----------
+    pixels : int
+        Width times height, at least 1. The default is ``2**28``.
+
+    Returns
+    -------
+    int
+        The limit until now.
+    """
+    cdef int64_t limit = index(pixels)
+    if limit < 1:
+        raise ValueError(f"set_pixel_limit: {pixels} pixels")
+    before = dts_jpeg_pixel_limit()
+    dts_jpeg_set_pixel_limit(limit)
     return before

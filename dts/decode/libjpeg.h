@@ -49,6 +49,16 @@ typedef struct ljpeg_progress {
     int unused_passes[2];
 } ljpeg_progress;
 
+/* Of jpegint.h, the same in every version. */
+typedef struct ljpeg_marker {
+    void (*unused_reset)(void *cinfo);
+    int (*unused_read)(void *cinfo);
+    int (*unused_read_restart)(void *cinfo);
+    int unused_saw[2];
+    int unused_next_restart;
+    unsigned discarded_bytes; /* before restart markers, not yet told by a message */
+} ljpeg_marker;
+
 typedef struct ljpeg_component {
     int unused_id;
     int component_index;
@@ -158,7 +168,8 @@ typedef struct ljpeg_decompress {
     int unused_lim_se;
 #endif
     int unread_marker;
-    void *unused_modules[6];
+    void *unused_modules[5];
+    ljpeg_marker *marker;
     ljpeg_entropy *entropy;
     void *unused_more_modules[4];
 } ljpeg_decompress;
@@ -174,6 +185,7 @@ _Static_assert(offsetof(ljpeg_decompress, coef_bits) == 192, "coef_bits");
 _Static_assert(offsetof(ljpeg_decompress, comp_info) == 304, "comp_info");
 _Static_assert(offsetof(ljpeg_decompress, max_v_samp_factor) == 412, "max_v_samp_factor");
 _Static_assert(sizeof(ljpeg_component) == 96, "component");
+_Static_assert(offsetof(ljpeg_marker, discarded_bytes) == 36, "marker");
 _Static_assert(offsetof(ljpeg_component, quant_table) == 80, "quant_table");
 _Static_assert(offsetof(ljpeg_decompress, dc_tables) == 232, "dc_tables");
 #if DTS_JPEG_ABI >= 80

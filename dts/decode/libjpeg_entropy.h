@@ -54,7 +54,6 @@ static void take_over(codec *k) {
     }
     h->n_blocks = c->blocks_in_mcu;
     h->interval = (int)c->restart_interval;
-    h->padding = k->owner->splice.active ? DTS_SPLICE_PAD : 0;
     h->mcus_left = (int64_t)c->mcus_per_row * c->mcu_rows;
     dts_huff_begin(h, k->src.next_input_byte, k->src.bytes_in_buffer);
     k->column = k->first_column = 0;

@@ -75,8 +75,6 @@ static void on_message(void *cinfo, int level) {
     if (level >= 0)
         return;
     const int *param = k->err.msg_parm.i, what = meaning(k);
-    if (what == DTS_MSG_STRAY_BYTES && param[0] == DTS_SPLICE_PAD && j->splice.active)
-        return;
     if (what == DTS_MSG_HARMLESS) {
         j->warnings++;
     } else if (what == DTS_MSG_STRAY_BYTES) {
@@ -242,7 +240,7 @@ static int smoothed(const codec *k) {
     return 0;
 }
 
-/* j->width and j->height are those of the whole picture, j->info may be that of a spliced part. */
+/* Of j->info, which may be that of a spliced part: j->width and j->height are the whole picture's. */
 static int at_scale(const dts_jpeg *j, int pixels) { return (pixels + j->scale - 1) / j->scale; }
 
 /* Decode fewer columns, but each pixel of [x, x + w) as in a full decode: one column more on each
@@ -250,7 +248,7 @@ static int at_scale(const dts_jpeg *j, int pixels) { return (pixels + j->scale -
  * components are upsampled in another way. libjpeg moves the left side to an MCU. */
 static void crop(codec *k, int x, int w) {
     dts_jpeg *j = k->owner;
-    const int width = at_scale(j, j->info.width), mcu = j->info.mcu_width / j->scale, least = j->info.mcu_width;
+    const int width = at_scale(j, j->info.width), least = j->info.mcu_width, mcu = least / j->scale;
     int left = x > 0 ? x - 1 : 0, right = x + w < width ? x + w + 1 : width;
     left -= left % mcu;
     while (width - left < least && left > 0)
@@ -364,6 +362,9 @@ static void stop(dts_jpeg *j) {
                                         : j->row == at_scale(j, j->info.height);
     if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && to_end)
         j->warnings += ends_oddly(k);
+    /* libjpeg tells of stray bytes at some later marker; that may be one that was left out. */
+    if (j->splice.active && k->c.marker->discarded_bytes != 0)
+        j->warnings++;
     if (k->made && !CATCH(k))
         library_of(k)->abort_decompress(&k->c);
 }

@@ -73,14 +73,14 @@ cdef class Decoder:
 
     Attributes
     ----------
+    spliced : int
+        Pictures so far of which only the restart intervals were read that the region needs.
     warnings : int
         Harmless oddities of the last picture: end marker missing with all pixels there, stray
         bytes, and broken EXIF where `orientation` was asked for.
     own_entropy : bool
         Whether the Huffman codes of the last picture were read by this package's own decoder:
         baseline files in one scan, as far as they were without fault. libjpeg read them else.
-    spliced : int
-        Pictures so far of which only the restart intervals were read that the region needs.
     """
 
     cdef dts_jpeg *j
@@ -98,16 +98,16 @@ cdef class Decoder:
         free(self.scratch)
 
     @property
-    def warnings(self):
-        return jpeg_warnings(self.j)
-
-    @property
     def own_entropy(self):
         return bool(self.j.own_entropy)
 
     @property
     def spliced(self):
         return jpeg_spliced(self.j)
+
+    @property
+    def warnings(self):
+        return jpeg_warnings(self.j)
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""

@@ -176,16 +176,12 @@ static uint8_t *copy_intervals(const uint8_t *p, const uint8_t *end, const cells
                 return NULL;
             q += 2;
             if (wanted_row && column >= c->left && column <= last_column) {
-                const size_t n = (size_t)(q - p);
-                memcpy(to, p, n);
-                to += n;
+                memcpy(to, p, (size_t)(q - p));
+                to += q - p;
                 if (row == last_row && column == last_column) {
                     to[-1] = EOI;
                     return to;
                 }
-                memset(to - 2, 0, DTS_SPLICE_PAD);
-                to += DTS_SPLICE_PAD; /* see restart.h */
-                to[-2] = 0xFF;
                 to[-1] = (uint8_t)(RST0 + (copied++ & 7));
             }
             p = q;
@@ -208,41 +204,61 @@ static int reserve(dts_splice *s, size_t size) {
 }
 
 /* Make the small picture. Returns its size in bytes, 0 when there is to be none. */
-static size_t splice(dts_jpeg *j, int x, int y, int w, int h, dts_jpeg_info *info) {
+static size_t splice(dts_jpeg *j, int x, int y, int w, int h, int *width, int *height) {
     dts_splice *s = &j->splice;
     const int mode = dts_splice_mode();
     cells c;
     if (mode == DTS_SPLICE_NEVER || !j->library || j->info.progressive || j->scale != 1 ||
         !find_cells(j, x, y, w, h, &c) || (mode == DTS_SPLICE_AUTO && !pays(&c)) ||
-        !reserve(s, (size_t)j->size +
-                        (size_t)(c.right - c.left) * (size_t)(c.bottom - c.top) * DTS_SPLICE_PAD))
+        !reserve(s, (size_t)j->size))
         return 0;
-    *info = j->info;
+    const int64_t right = (int64_t)c.right * c.width, bottom = (int64_t)c.bottom * c.height;
     s->x = c.left * c.width;
     s->y = c.top * c.height;
-    if ((int64_t)c.right * c.width < info->width)
-        info->width = c.right * c.width;
-    if ((int64_t)c.bottom * c.height < info->height)
-        info->height = c.bottom * c.height;
-    info->width -= s->x;
-    info->height -= s->y;
+    *width = (right < j->info.width ? (int)right : j->info.width) - s->x;
+    *height = (bottom < j->info.height ? (int)bottom : j->info.height) - s->y;
     size_t head;
-    const int64_t scan = copy_header(j, s->bytes, &head, info->width, info->height);
+    const int64_t scan = copy_header(j, s->bytes, &head, *width, *height);
     if (scan == 0)
         return 0;
-    const uint8_t *end =
-        copy_intervals(j->data + scan, j->data + j->size, &c, s->bytes + head);
+    const uint8_t *end = copy_intervals(j->data + scan, j->data + j->size, &c, s->bytes + head);
     return end ? (size_t)(end - s->bytes) : 0;
 }
 
-/* The same from the whole picture, from row on. */
-static int start_whole(dts_jpeg *j, int row) {
+/* From now on the decoder works on the small picture: all of its fields are about that one. */
+static void enter_part(dts_jpeg *j, size_t bytes, int width, int height) {
+    dts_splice *s = &j->splice;
+    s->active = 1;
+    s->count++;
+    s->data = j->data;
+    s->size = j->size;
+    s->width = j->info.width;
+    s->height = j->info.height;
+    s->warnings = j->warnings;
+    j->data = s->bytes;
+    j->size = (int64_t)bytes;
+    j->info.width = width;
+    j->info.height = height;
+    j->row -= s->y;
+    j->row_end -= s->y;
+    s->to_end = j->row_end > (height - 1) / j->info.mcu_height * j->info.mcu_height;
+}
+
+/* Back to the whole picture, from the same row on or the one before. */
+static int start_whole(dts_jpeg *j, int back) {
     dts_splice *s = &j->splice;
     s->active = 0;
     s->count--;
+    j->data = s->data;
+    j->size = s->size;
+    j->info.width = s->width;
+    j->info.height = s->height;
+    j->row += s->y;
+    j->row_end += s->y;
+    s->x = s->y = 0;
     j->status = DTS_OK;
     j->reason[0] = 0;
-    const int status = j->ops->header(j);
+    const int row = j->row - back, status = j->ops->header(j);
     j->warnings = s->warnings;
     if (status == DTS_OK)
         j->ops->start(j, s->box_x, row, s->box_w, j->row_end - row);
@@ -251,40 +267,29 @@ static int start_whole(dts_jpeg *j, int row) {
 
 int dts_splice_start(dts_jpeg *j, int x, int y, int w, int h) {
     dts_splice *s = &j->splice;
-    const dts_jpeg_info whole = j->info;
-    const uint8_t *data = j->data;
-    const int64_t size = j->size;
-    dts_jpeg_info part;
-    const size_t bytes = splice(j, x, y, w, h, &part);
-    if (bytes == 0)
+    int width, height;
+    const size_t bytes = splice(j, x, y, w, h, &width, &height);
+    if (bytes == 0) {
+        s->x = s->y = 0;
         return j->ops->start(j, x, y, w, h);
-    s->active = 1;
-    s->count++;
-    s->warnings = j->warnings;
+    }
     s->box_x = x;
     s->box_w = w;
     s->first = y;
-    s->to_end = y + h - s->y > (part.height - 1) / part.mcu_height * part.mcu_height;
-    j->data = s->bytes;
-    j->size = (int64_t)bytes;
-    j->info = part;
+    enter_part(j, bytes, width, height);
     const int status = j->ops->header(j);
     j->warnings = s->warnings;
     if (status == DTS_OK)
         j->ops->start(j, x - s->x, y - s->y, w, h);
-    j->data = data;
-    j->size = size;
-    j->info = whole;
-    j->row_x += s->x;
-    return j->status == DTS_OK ? DTS_OK : start_whole(j, y);
+    return j->status == DTS_OK ? DTS_OK : start_whole(j, 0);
 }
 
 int dts_splice_rows(dts_jpeg *j, uint8_t *const *rows, int n) {
     const int status = j->ops->rows(j, rows, n);
     if (status == DTS_OK || !j->splice.active)
         return status;
-    const int row_x = j->row_x, row_w = j->row_w;
-    if (start_whole(j, j->row) != DTS_OK)
+    const int row_x = j->row_x + j->splice.x, row_w = j->row_w;
+    if (start_whole(j, 0) != DTS_OK)
         return j->status;
     if (j->row_x != row_x || j->row_w != row_w)
         return dts_jpeg_fail(j, DTS_INTERNAL, "columns %d + %d of a part, %d + %d of the whole",
@@ -294,15 +299,14 @@ int dts_splice_rows(dts_jpeg *j, uint8_t *const *rows, int n) {
 
 /* Ask the whole picture about the rows that were read, by the last of them. */
 static void ask_whole(dts_jpeg *j) {
-    const int row = j->row > j->splice.first ? j->row - 1 : j->row;
-    const size_t bytes = (size_t)j->info.width * 4;
-    if (start_whole(j, row) != DTS_OK || row == j->row)
+    const int any = j->row > j->splice.first - j->splice.y;
+    if (start_whole(j, any) != DTS_OK || !any)
         return;
-    if (!reserve(&j->splice, bytes)) {
+    const size_t bytes = (size_t)j->row_w * 3;
+    if (reserve(&j->splice, bytes))
+        j->ops->rows(j, &j->splice.bytes, 1);
+    else
         dts_jpeg_fail(j, DTS_NO_MEMORY, "no memory for a row of %zu bytes", bytes);
-        return;
-    }
-    j->ops->rows(j, &j->splice.bytes, 1);
 }
 
 void dts_splice_stop(dts_jpeg *j) {

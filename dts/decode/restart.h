@@ -13,24 +13,21 @@
 
 struct dts_jpeg;
 
-/* Zeros that are put before each restart marker. libjpeg reads up to 8 bytes ahead; when it meets a
- * marker there it goes on bit by bit, which costs 1 to 3 % of all decoding. It tells how many bytes
- * lie between an interval's end and the marker: these, if the interval is sound. */
-#define DTS_SPLICE_PAD 8
-
 enum { DTS_SPLICE_AUTO, DTS_SPLICE_NEVER, DTS_SPLICE_ALWAYS };
 
 /* What a decoder keeps for it. */
 typedef struct dts_splice {
     uint8_t *bytes; /* the small picture, kept from picture to picture */
     size_t capacity;
-    int active;         /* rows come from the small picture */
-    int x, y;           /* where that lies in the whole one */
-    int box_x, box_w;   /* columns that were asked for */
-    int first;          /* first row that was asked for */
-    int to_end;         /* its last row of MCUs is read, whatever the upsampling */
-    int64_t warnings;   /* those of the header */
-    int64_t count;      /* pictures so far that were read this way */
+    int active;          /* the decoder reads the small picture: its fields are about that */
+    int x, y;            /* where that lies in the whole one; 0 when that itself is read */
+    int to_end;          /* its last row of MCUs is read, whatever the upsampling */
+    const uint8_t *data; /* the whole one */
+    int64_t size;
+    int width, height;
+    int box_x, box_w, first; /* columns that were asked for, and the first row */
+    int64_t warnings;        /* those of the header */
+    int64_t count;           /* pictures so far that were read this way */
 } dts_splice;
 
 /* When splicing is done: where it saves work, never, or wherever it can be done. */

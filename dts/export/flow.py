@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import threading
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,13 +84,23 @@ def _begin_process(stop: Event) -> None:
 def _no_interrupt_for_children() -> Iterator[None]:
     """Start processes with SIGINT blocked: they inherit it, and stay quiet while starting up.
 
-    For this process an interrupt is only put off to the end.
+    For this process an interrupt is only put off to the end. The mask alone would not do that: the
+    signal may reach another thread, and Python would still raise here, half way through a start.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    handler = signal.getsignal(signal.SIGINT)
+    ours = callable(handler) and threading.current_thread() is threading.main_thread()
+    put_off: list[int] = []
+    if ours:
+        signal.signal(signal.SIGINT, lambda number, _: put_off.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if ours:
+            signal.signal(signal.SIGINT, handler)
+        if put_off:
+            signal.raise_signal(signal.SIGINT)

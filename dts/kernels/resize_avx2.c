@@ -2,7 +2,8 @@
  * Vertical: bytes of two rows are interleaved, so that one multiply-add takes both rows of a pixel.
  * Horizontal, RGB: a byte shuffle makes (p0.r p1.r)(p0.g p1.g)(p0.b p1.b)(0 0) of two neighbouring pixels; a
  * multiply-add with their two weights leaves one pixel in four lanes, and two output pixels share a register.
- * Horizontal, grey: eight neighbouring pixels are multiplied at once; the sums of eight outputs share a register. */
+ * Horizontal, grey: four or eight neighbouring pixels are multiplied at once; the sums of eight outputs share a
+ * register. */
 #include "isa.h"
 
 #include "split.h"
@@ -176,14 +177,14 @@ TARGET DTS_INLINE void store_quad(void *out, size_t at, quad q, const scaling *s
 
 typedef __m256i eight;
 
-/* Grey: eight taps of the outputs whose taps begin at a and b. `keep` clears weights that are not theirs. */
+/* Grey: eight taps of two outputs, whose taps begin at a and b. `keep` clears weights that are not theirs. */
 TARGET DTS_INLINE __m256i eight_taps(const int16_t *a, const int16_t *b, const int16_t *wa, const int16_t *wb,
                                               __m256i keep) {
     return _mm256_madd_epi16(load_twice(a, b), _mm256_and_si256(load_twice(wa, wb), keep));
 }
 
-/* The sums of eight outputs, j and j + 4 together. */
-TARGET DTS_INLINE eight sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight, ptrdiff_t taps) {
+/* The sums of eight outputs of any number of taps, j and j + 4 together. */
+TARGET DTS_INLINE eight sums_of_many(const int16_t *in, const int32_t *start, const int16_t *weight, ptrdiff_t taps) {
     static const int16_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
     const __m256i keep = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(ones + (8 - taps % 8) % 8)));
     __m256i acc[4];
@@ -197,20 +198,59 @@ TARGET DTS_INLINE eight sums_grey(const int16_t *in, const int32_t *start, const
     return _mm256_hadd_epi32(_mm256_hadd_epi32(acc[0], acc[1]), _mm256_hadd_epi32(acc[2], acc[3]));
 }
 
+/* Four pixels of each of four outputs, those from start[0] and start[4] on. */
+TARGET DTS_INLINE __m256i four_times_four(const int16_t *in, const int32_t *start) {
+    __m128i pair[2];
+    for (int j = 0; j < 2; ++j)
+        pair[j] = _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(in + start[4 * j])),
+                                     _mm_loadl_epi64((const __m128i *)(in + start[4 * j + 1])));
+    return _mm256_set_m128i(pair[1], pair[0]);
+}
+
+/* Weights of those outputs; two taps are followed by two zeros. */
+TARGET DTS_INLINE __m256i weights_of_four(const int16_t *weight, int taps) {
+    const int16_t *low = weight, *high = weight + 4 * taps;
+    if (taps == 4) return load_twice(low, high);
+    return _mm256_cvtepu32_epi64(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)low),
+                                                    _mm_loadl_epi64((const __m128i *)high)));
+}
+
+TARGET DTS_INLINE eight sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight, int taps, int many) {
+    if (many) return sums_of_many(in, start, weight, taps);
+    return _mm256_hadd_epi32(
+        _mm256_madd_epi16(four_times_four(in, start), weights_of_four(weight, taps)),
+        _mm256_madd_epi16(four_times_four(in, start + 2), weights_of_four(weight + 2 * taps, taps)));
+}
+
+/* Four grey pixels, each followed by three zeros. */
+TARGET DTS_INLINE void store_four_padded(float *out, __m128 v) {
+    const __m256i wide = _mm256_cvtepu32_epi64(_mm_castps_si128(v)), zero = _mm256_setzero_si256();
+    const __m256i even = _mm256_unpacklo_epi64(wide, zero), odd = _mm256_unpackhi_epi64(wide, zero);
+    _mm256_storeu_si256((__m256i *)out, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256((__m256i *)(out + 8), _mm256_permute2x128_si256(even, odd, 0x31));
+}
+
 /* Eight grey pixels to output pixels at .. at + 7. */
-TARGET DTS_INLINE void store_grey(void *out, size_t at, __m256i acc, const scaling *s, int oc, int kind) {
-    if (kind == F32) {
+TARGET DTS_INLINE void store_grey(void *out, size_t at, eight acc, const scaling *s, int oc, int kind) {
+    at *= (size_t)oc;
+    if (kind == F32 && oc == 1) {
         _mm256_storeu_ps((float *)out + at, normalized(s, acc));
+    } else if (kind == F32) {
+        const __m256 v = normalized(s, acc);
+        store_four_padded((float *)out + at, _mm256_castps256_ps128(v));
+        store_four_padded((float *)out + at + 16, _mm256_extractf128_ps(v, 1));
     } else if (kind == F16 && oc == 1) {
         dts_store_8_halves((uint16_t *)out + at, normalized(s, acc));
     } else if (kind == F16) {
         const __m128i v = halves(s, acc);
-        uint16_t *to = (uint16_t *)out + 4 * at;
+        uint16_t *to = (uint16_t *)out + at;
         _mm256_storeu_si256((__m256i *)to, _mm256_cvtepu16_epi64(v));
         _mm256_storeu_si256((__m256i *)(to + 16), _mm256_cvtepu16_epi64(_mm_unpackhi_epi64(v, v)));
-    } else {
+    } else if (oc == 1) {
         const __m128i w = words(acc);
         _mm_storel_epi64((__m128i *)((uint8_t *)out + at), _mm_packus_epi16(w, w));
+    } else {
+        _mm256_storeu_si256((__m256i *)((uint8_t *)out + at), _mm256_cvtepu16_epi32(words(acc)));
     }
 }
 

@@ -146,7 +146,7 @@ TARGET DTS_INLINE int32x4_t sums_of_four(const int16_t *in, const int32_t *start
     return vpaddq_s32(vpaddq_s32(acc[0], acc[1]), vpaddq_s32(acc[2], acc[3]));
 }
 
-TARGET DTS_INLINE eight sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight, ptrdiff_t taps) {
+TARGET DTS_INLINE eight sums_grey(const int16_t *in, const int32_t *start, const int16_t *weight, int taps, int many) {
     static const int16_t ones[8] = {-1, -1, -1, -1};
     const int16x4_t keep = vld1_s16(ones + (4 - taps % 4) % 4);
     return (eight){{sums_of_four(in, start, weight, taps, keep),
@@ -160,17 +160,29 @@ TARGET DTS_INLINE eight reversed_grey(eight q) {
 
 /* Eight grey pixels to output pixels at .. at + 7. */
 TARGET DTS_INLINE void store_grey(void *out, size_t at, eight q, const scaling *s, int oc, int kind) {
+    at *= (size_t)oc;
     if (kind == F32) {
-        vst1q_f32((float *)out + at, normalized(s, q.val[0]));
-        vst1q_f32((float *)out + at + 4, normalized(s, q.val[1]));
+        float *to = (float *)out + at;
+        const float32x4_t low = normalized(s, q.val[0]), high = normalized(s, q.val[1]), zero = vdupq_n_f32(0.0f);
+        if (oc == 1) {
+            vst1q_f32(to, low);
+            vst1q_f32(to + 4, high);
+        } else {
+            vst4q_f32(to, (float32x4x4_t){{low, zero, zero, zero}});
+            vst4q_f32(to + 16, (float32x4x4_t){{high, zero, zero, zero}});
+        }
     } else if (kind == F16) {
         const uint16x8_t v = dts_halves(normalized(s, q.val[0]), normalized(s, q.val[1])), zero = vdupq_n_u16(0);
         if (oc == 1)
             vst1q_u16((uint16_t *)out + at, v);
         else
-            vst4q_u16((uint16_t *)out + 4 * at, (uint16x8x4_t){{v, zero, zero, zero}});
+            vst4q_u16((uint16_t *)out + at, (uint16x8x4_t){{v, zero, zero, zero}});
     } else {
-        vst1_u8((uint8_t *)out + at, vmovn_u16(vreinterpretq_u16_s16(words(q.val[0], q.val[1]))));
+        const uint8x8_t v = vmovn_u16(vreinterpretq_u16_s16(words(q.val[0], q.val[1]))), zero = vdup_n_u8(0);
+        if (oc == 1)
+            vst1_u8((uint8_t *)out + at, v);
+        else
+            vst4_u8((uint8_t *)out + at, (uint8x8x4_t){{v, zero, zero, zero}});
     }
 }
 

@@ -78,22 +78,30 @@ TARGET DTS_INLINE void row_taps(void *out, const int16_t *in, const dts_filter *
 }
 
 #ifdef GREY
-/* Returns how many outputs are done: all but the last up to seven. */
-TARGET DTS_INLINE int row_grey(void *out, const int16_t *in, const dts_filter *f, int oc, const dts_norm *norm, int flip,
-                               int kind) {
+/* Eight outputs a step. Returns how many are done: all but the last up to seven. oc, kind, many and, for 2 and 4, taps
+ * are constants here; many: more taps than 4. */
+TARGET DTS_INLINE int row_grey(void *out, const int16_t *in, const dts_filter *f, int oc, const dts_norm *norm,
+                               int flip, int kind, int taps, int many) {
     const scaling s = scaling_of_grey(kind == U8 ? NULL : norm);
     const int32_t *start = f->start;
     const int16_t *weight = f->weight;
-    const int n = f->out, taps = f->taps;
+    const int n = f->out;
     int i = 0;
     for (; i + 8 <= n; i += 8, start += 8, weight += 8 * (ptrdiff_t)taps) {
-        const eight q = sums_grey(in, start, weight, taps);
+        const eight q = sums_grey(in, start, weight, taps, many);
         if (flip)
             store_grey(out, (size_t)(n - i - 8), reversed_grey(q), &s, oc, kind);
         else
             store_grey(out, (size_t)i, q, &s, oc, kind);
     }
     return i;
+}
+
+TARGET DTS_INLINE int row_grey_taps(void *out, const int16_t *in, const dts_filter *f, int oc, const dts_norm *norm,
+                                    int flip, int kind) {
+    if (f->taps == 2) return row_grey(out, in, f, oc, norm, flip, kind, 2, 0);
+    if (f->taps == 4) return row_grey(out, in, f, oc, norm, flip, kind, 4, 0);
+    return row_grey(out, in, f, oc, norm, flip, kind, f->taps, 1);
 }
 #endif
 
@@ -108,8 +116,10 @@ TARGET DTS_INLINE int row_any(void *out, const int16_t *in, int origin, const dt
     else if (TAKES(f, c) && c == 4)
         row_taps(out, in, f, 4, 4, norm, flip, kind);
 #ifdef GREY
-    else if (c == 1 && (oc == 1 || kind == F16))
-        return row_grey(out, in, f, oc, norm, flip, kind);
+    else if (c == 1 && oc == 1)
+        return row_grey_taps(out, in, f, 1, norm, flip, kind);
+    else if (c == 1)
+        return row_grey_taps(out, in, f, 4, norm, flip, kind);
 #endif
     else
         return 0;

@@ -202,6 +202,10 @@ cdef class ArrayReader:
     def address(self):
         return <uintptr_t>&self.interface
 
+    def read_directly(self):
+        """False: what was read stays in memory."""
+        return False
+
     def bind_io(self, masks):
         """Nothing: there are no IO threads here."""
 

@@ -149,6 +149,10 @@ cdef class BlockReader:
     cdef BlockFeed make_feed(self, int64_t slots, int64_t threads):
         return BlockFeed(self.file, slots, threads, self.core.half)
 
+    def read_directly(self):
+        """Read around the page cache: see BlockFeed.read_directly."""
+        return self.feed.read_directly()
+
     def bind_io(self, masks):
         """Say on which CPUs each IO thread runs: see BlockFeed.bind."""
         self.feed.bind(masks)

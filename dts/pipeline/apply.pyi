@@ -14,3 +14,6 @@ def apply_transforms(
     split: str = "train",
     view: int = 0,
 ) -> np.ndarray: ...
+def transforms_time(
+    image: np.ndarray, transforms: Transform | Sequence[Transform], pictures: int
+) -> float: ...

@@ -501,7 +501,7 @@ cdef class SplitPipeline:
             raise self.exception(&error)
         mixes = None if not self.mixing.c.n else mix_records(
             self.mixing, self.config.seed, self.shared.epoch, index, self.shared.plan.height,
-            self.shared.plan.width, t.views, np.array([slot.c.bad[k] for k in range(rows)], bool),
+            self.shared.plan.width, t.views, np.asarray(<uint8_t[:rows]> slot.c.bad) != 0,
         )
         if bad:
             rows = t.drop_bad_rows(slot, rows)

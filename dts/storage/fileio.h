@@ -12,6 +12,8 @@
 
 #define DTS_READ_PIECE DTS_HUGE_PAGE /* between two pieces a thread looks whether it should stop */
 
+#define DTS_SECTOR 4096 /* that direct reads must be multiples of, at most */
+
 #if defined(_WIN32)
 #include <fcntl.h>
 #include <io.h>
@@ -95,18 +97,26 @@ static inline int dts_file_open_wait(const char *path, int64_t *size, volatile i
 }
 
 /* Read bytes [offset, offset + length) of the file into `to`, piece by piece. *got: bytes that arrived.
+ * direct: -1, or a descriptor of the same file that reads around the page cache. It is given all in one request, and what
+ * it refuses, as it does the end of a file that is no multiple of its sectors, is read in the other way.
  * fresh: nothing was written there yet, so memory is taken from the system first, a piece at a time: that is quicker than
  * to run into every missing page while bytes are copied, and a piece that was just cleared is still in a near cache.
  * DTS_OK; DTS_TRUNCATED when the file ends first; DTS_IO with *os_errno; DTS_CLOSED when *stop became non-zero. */
-static inline int dts_file_read(int fd, uint8_t *to, int64_t length, int64_t offset, int fresh, volatile int64_t *stop,
-                                int64_t *got, int32_t *os_errno) {
+static inline int dts_file_read(int fd, int direct, uint8_t *to, int64_t length, int64_t offset, int fresh,
+                                volatile int64_t *stop, int64_t *got, int32_t *os_errno) {
     *got = 0;
     while (*got < length) {
-        const int64_t left = length - *got, piece = left < DTS_READ_PIECE ? left : DTS_READ_PIECE;
+        const int64_t left = length - *got;
+        const int64_t piece = direct >= 0 || left < DTS_READ_PIECE ? left : DTS_READ_PIECE;
         int64_t n;
         if (dts_load_acq(stop)) return DTS_CLOSED;
         if (fresh) dts_pages_touch(to + *got, piece);
-        n = dts_read_once_(fd, to + *got, piece, offset + *got, os_errno);
+        n = dts_read_once_(direct >= 0 ? direct : fd, to + *got, piece, offset + *got, os_errno);
+        if (direct >= 0 && (n <= 0 || n % DTS_SECTOR != 0)) {
+            direct = -1;
+            *os_errno = 0;
+            continue;
+        }
         if (n < 0) return DTS_IO;
         if (n == 0) return DTS_TRUNCATED;
         *got += n;

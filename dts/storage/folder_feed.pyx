@@ -77,7 +77,7 @@ cdef int read_file(const file_table *files, int64_t id, uint8_t *to, int64_t *st
     elif size == 0:
         status = DTS_BAD_IMAGE
     else:
-        status = dts_file_read(fd, to, size, 0, 0, stop, &got, os_errno)
+        status = dts_file_read(fd, -1, to, size, 0, 0, stop, &got, os_errno)
     dts_file_close(fd)
     return status
 

@@ -40,6 +40,7 @@ ctypedef struct file_table:
 
 ctypedef struct volume_entry:
     int fd
+    int direct              # the same file around the page cache; -1: not wanted, or refused
     int32_t level
     int64_t header_size
     int64_t num_classes
@@ -125,6 +126,7 @@ cdef class BlockFeed:
     cdef readonly int64_t arena_bytes   # known before the arena is made
     cdef readonly int64_t half_bytes    # where the second half of the arena starts
     cdef int64_t extra_bytes            # tables of a subclass
+    cdef list file_paths
     cdef bytes masks                    # CPUs of the IO threads, one after the other
     cdef bint closed
     cdef tables(self, starts, counts, int64_t slots, int64_t threads)

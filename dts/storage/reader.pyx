@@ -44,8 +44,9 @@ cdef int load(block_feed *feed, block_entry *block) noexcept nogil:
     cdef int64_t room = (block.data - feed.base) // DTS_BLOCK_BYTES
     block.os_errno = 0
     status = dts_file_read(
-        feed.volumes[block.volume].fd, block.data, DTS_BLOCK_BYTES, block.offset,
-        not feed.touched[room], &feed.stop, &block.got, &block.os_errno)
+        feed.volumes[block.volume].fd, feed.volumes[block.volume].direct, block.data,
+        DTS_BLOCK_BYTES, block.offset, not feed.touched[room], &feed.stop, &block.got,
+        &block.os_errno)
     if block.got == DTS_BLOCK_BYTES:
         feed.touched[room] = 1
     if status == DTS_CLOSED:
@@ -242,7 +243,8 @@ cdef class BlockFeed:
             feed.blocks[i].number = number[i]
             feed.blocks[i].offset = offset[i]
         for i in range(feed.n_volumes):
-            feed.volumes[i].fd = -1
+            feed.volumes[i].fd = feed.volumes[i].direct = -1
+        self.file_paths = list(file.paths)
         for i in range(feed.n_volumes):
             feed.volumes[i].level = file.level
             feed.volumes[i].header_size = file.headers[i].block_header_size
@@ -271,6 +273,25 @@ cdef class BlockFeed:
                 raise MemoryError(f"the system refuses IO thread {self.started + 1} "
                                   f"of {self.feed.n_threads}")
             self.started += 1
+
+    def read_directly(self):
+        """Read around the page cache, before the first epoch. Returns whether all files allow it.
+
+        A file system that does not is read as before.
+        """
+        cdef int64_t i
+        if self.started:
+            raise ValueError("before the threads start")
+        if self.feed.files != NULL or not hasattr(os, "O_DIRECT"):
+            return False
+        for i in range(self.feed.n_volumes):
+            if self.feed.volumes[i].direct < 0:
+                try:
+                    self.feed.volumes[i].direct = os.open(
+                        self.file_paths[i], os.O_RDONLY | os.O_DIRECT)
+                except OSError:
+                    return False
+        return True
 
     def bind(self, masks):
         """Say on which CPUs the IO threads run: before the first epoch.
@@ -338,6 +359,9 @@ cdef class BlockFeed:
             if self.feed.volumes != NULL and self.feed.volumes[i].fd >= 0:
                 dts_file_close(self.feed.volumes[i].fd)
                 self.feed.volumes[i].fd = -1
+            if self.feed.volumes != NULL and self.feed.volumes[i].direct >= 0:
+                dts_file_close(self.feed.volumes[i].direct)
+                self.feed.volumes[i].direct = -1
         if self.arena is not None:
             self.arena.close()
 

@@ -174,6 +174,9 @@ class CFunction(Transform):
     def output_size(self, size):
         return size if self.size is None else self.size
 
+    def at_size(self, old, new):
+        return self, self.size is None
+
     def drawn(self, values, choices):
         name = {"function": self.name}
         return {**name, "random": random_words(choices)} if self.random else name

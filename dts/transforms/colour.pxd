@@ -1,5 +1,4 @@
-"""Operations on the colours of a picture, as C functions that ColorJitter, RandAugment and the rest
-share.
+"""Operations on the colours of a picture, as C functions that several transforms share.
 
 `src` and `dst` have one size; where nothing else is said they may be the same picture. On pictures
 of one channel `colour_saturation`, `colour_hue` and `colour_gray` copy, as torchvision does.

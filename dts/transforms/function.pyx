@@ -183,6 +183,9 @@ class Lambda(Transform):
     def output_size(self, size):
         return size if self.size is None else self.size
 
+    def at_size(self, old, new):
+        return self, self.size is None
+
     def drawn(self, values, choices):
         name = {"function": name_of(self.function)}
         return {**name, "key": random_words(choices)} if self.random else name

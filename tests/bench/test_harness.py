@@ -10,7 +10,7 @@ def _quiet_machine(monkeypatch):
     """Gates of their own for each test, and a machine with two CPUs that nobody else uses."""
     monkeypatch.setattr(harness, "GATES", [])
     monkeypatch.setattr(harness, "cpus", lambda: 2)
-    monkeypatch.setattr(harness._Load, "others", lambda self: 0.0)
+    monkeypatch.setattr(harness.Load, "others", lambda self: 0.0)
 
 
 def made(turns, **options):
@@ -103,7 +103,7 @@ def test_one_disturbed_round_is_no_busy_machine():
 
 
 def test_a_gate_that_needs_two_cpus_is_busy_when_others_take_one(monkeypatch):
-    monkeypatch.setattr(harness._Load, "others", lambda self: 0.6)
+    monkeypatch.setattr(harness.Load, "others", lambda self: 0.6)
     turns = [(1.0, 1.9)] * 5
     assert found(turns, at_least=1.8, cpus=1).verdict == PASS
     harness.GATES.clear()

@@ -223,6 +223,25 @@ def test_labels_that_no_class_has_never_reach_the_soft_ones(tmp_path, setup_of):
         next(iter(pre.train(0)))
 
 
+def test_epochs_of_other_sizes(blocks, setup_of):
+    def run():
+        setup = setup_of(blocks[0], preprocess_workers=3, sdmp_factor=2)
+        return setup.train_resolution({0: 16, 1: 32, 2: (24, 20)})
+
+    with run().commit() as plain, run().batch_transforms(CutMix()).commit() as pre:
+        for epoch, size in ((2, (24, 20)), (0, (16, 16)), (1, (32, 32))):
+            for one, batch in zip(plain.train(epoch), pre.train(epoch), strict=True):
+                assert batch.images.shape[1:3] == size
+                wanted = one.images.copy()
+                for mix in batch.mixes:
+                    top, left, h, w = mix.box
+                    box = np.s_[top : top + h, left : left + w]
+                    own = np.arange(len(one)).reshape(2, -1)[batch.mixes.index(mix)]
+                    for i, j in zip(own, mix.partner, strict=True):
+                        wanted[i][box] = one.images[j][box]
+                assert np.array_equal(batch.images, wanted)
+
+
 def test_leaving_early_and_closing_while_it_runs(blocks, setup_of):
     for workers in (1, 6):
         setup = setup_of(blocks[0], preprocess_workers=workers, batch_size=5)

@@ -39,6 +39,7 @@ WRONG_TYPES = [
     ("load_workers", ("2",)),
     ("preprocess_workers", (True,)),
     ("cpu_binding", (0,)),
+    ("direct_io", (1,)),
     ("batch_size", (8.0,)),
     ("drop_last", ("no",)),
     ("prefetch_batches", (None,)),
@@ -133,8 +134,6 @@ def test_wrong_values_fail_in_commit(blocks, setup_of, method, arguments):
 
 NOT_YET = [
     ("distributed", (0, 2)),
-    ("sdmp_factor", (2,)),
-    ("using_cpvs", (True,)),
 ]
 
 

@@ -1,6 +1,8 @@
 """A user's own transform in a running Preprocessor: same for any threads, errors, no deadlock."""
 
+import ctypes
 import gc
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +15,16 @@ import numpy as np
 import processes
 import pytest
 
-from dts import ClosedError, DtsError, Lambda, RandomResizedCrop, TransformError
+from dts import (
+    CenterCrop,
+    CFunction,
+    ClosedError,
+    DtsError,
+    Lambda,
+    RandomResizedCrop,
+    TransformError,
+    get_include,
+)
 
 
 def scramble(image, rng):
@@ -46,6 +57,58 @@ def test_the_same_for_any_number_of_threads(blocks, setup_of, digest, mode):
     first = run(1)
     assert first == run(3) == run(7)
     assert first[0] != first[1]
+
+
+SOURCE = """
+#include "dts/transforms/user_transform.h"
+int scramble(const uint8_t *src, int64_t src_stride, int src_width, int src_height,
+             uint8_t *dst, int64_t dst_stride, int dst_width, int dst_height, int channels,
+             const uint32_t *random, void *user_data) {
+    if (random[0] % 10 == 3) return 9;
+    for (int y = 0; y < dst_height; ++y)
+        for (int x = 0; x < dst_width * channels; ++x)
+            dst[y * dst_stride + x] = src[y * src_stride + x] ^ (uint8_t)(random[x % 4] >> y % 24);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler (cc) here")
+    place = tmp_path_factory.mktemp("user")
+    (place / "user.c").write_text(SOURCE)
+    flags = ["-O2", "-shared", "-fPIC", "-I", get_include()]
+    subprocess.run(["cc", *flags, place / "user.c", "-o", place / "user.so"], check=True)
+    return ctypes.CDLL(str(place / "user.so")).scramble
+
+
+def test_a_compiled_one_is_the_same_for_any_number_of_threads(blocks, setup_of, digest, compiled):
+    def run(workers):
+        chain = (RandomResizedCrop(16), CFunction(compiled, random=True))
+        setup = setup_of(
+            blocks[0], preprocess_workers=workers, on_error="skip", train_transforms=chain
+        )
+        with setup.commit() as pre:
+            found = digest(pre.train(0)), pre.stats()["train"]["skipped"]
+            assert any("returned 9" in e for e in pre.stats()["train"]["errors"])
+            return found
+
+    assert run(1) == run(5)
+
+
+@pytest.mark.parametrize("size", [None, 20])
+def test_sizes_in_progressive_resolution(blocks, setup_of, size):
+    """A function of one size keeps it, what comes after it follows."""
+
+    def shrink(image):
+        return image if size is None else image[:size, :size]
+
+    chain = (RandomResizedCrop(24), Lambda(shrink, size=size), CenterCrop(16))
+    setup = setup_of(blocks[0], train_transforms=chain, preprocess_workers=2)
+    with setup.train_resolution({0: 8, 1: 16}).commit() as pre:
+        assert [next(iter(pre.train(e))).images.shape[1] for e in (0, 1)] == [8, 16]
 
 
 def test_draws_tell_the_key(blocks, setup_of):

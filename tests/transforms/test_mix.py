@@ -122,13 +122,27 @@ def test_draws_follow_the_documented_words():
 
 def test_the_centre_of_the_box_is_anywhere():
     mixing = Mixing([CutMix(1000.0)], (1.0,), 2)  # lam about 1/2: sides of 0.7
-    xs = []
-    for batch in range(4000):
-        _, _, (_, left, _, width) = mixing.describe(1, 0, batch, 8, 1000)
-        if left > 0 and left + width < 1000:
-            xs.append(left + width / 2)
-    # Those not cut off lie between r and 1000 - r.
-    assert ks((np.array(xs) - 354) / 292, lambda x: np.clip(x, 0, 1)) < 1.95 + 0.5
+    boxes = [mixing.describe(1, 0, batch, 1000, 1000)[2] for batch in range(100_000)]
+    jitter = np.random.default_rng(0)
+    for axis in range(2):
+        left, width = (np.array(boxes)[:, axis + k] for k in (0, 2))
+        inside = (left > 0) & (left + width < 1000)
+        left, width = left[inside], width[inside]
+        assert len(left) > 20_000
+        # Any of 999 - width places is as likely; what is drawn beside spreads each to an interval.
+        spread = (left - 1 + jitter.random(len(left))) / (999 - width)
+        assert ks(spread, lambda x: np.clip(x, 0, 1)) < 1.95
+    assert abs(inside.mean() - 0.29) < 0.01
+
+
+def test_operations_are_chosen_as_often_as_they_should():
+    shares = (0.1, 0.25, 0.4)
+    ops = (MixUp(1.0), CutMix(1.0), MixUp(2.0))
+    mixing = Mixing(ops, shares, 2)
+    n = 100_000
+    chosen = [mixing.describe(5, 1, batch, 8, 8)[0] for batch in range(n)]
+    for op, p in (*zip(ops, shares, strict=True), (None, 0.25)):
+        assert abs(chosen.count(op) - n * p) < 3.9 * math.sqrt(n * p * (1 - p))
 
 
 @pytest.fixture(params=available_isas())
