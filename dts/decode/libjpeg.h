@@ -60,8 +60,7 @@ typedef struct ljpeg_marker {
 } ljpeg_marker;
 
 typedef struct ljpeg_component {
-    int unused_id;
-    int component_index;
+    int unused_ids[2];
     int unused_factors[2];
     int unused_quant_table_number;
     int dc_table_number;
