@@ -59,7 +59,7 @@ def kept(room, level):
             yield timed(epoch, keeping) / n, timed(epoch, plain) / n
 
 
-@gate("a Python function that does nothing", against="no such step", at_most=1.25, level=3)
+@gate("a Python function that does nothing", against="no such step", at_most=1.30, level=3)
 def python(room, level):
     """CPU time of an epoch with one thread; with more they wait for Python's lock."""
     chain = (dts.RandomResizedCrop(224), dts.RandomHorizontalFlip())

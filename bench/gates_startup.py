@@ -62,7 +62,7 @@ def imagenet_size(folder):
     return path
 
 
-@gate("open 137 GiB, plan an epoch", against="0.3 s", limit=0.3, rounds=5)
+@gate("open 137 GiB, plan an epoch", against="0.3 s", limit=0.3, rounds=5, cpus=1)
 def opening(room):
     """From commit() to an epoch that has begun, page cache warm."""
     setup = room.setup(imagenet_size(room.fresh("large"))).partial_mode()
@@ -79,7 +79,7 @@ def opening(room):
         yield figure
 
 
-@gate("first batch, PARTIAL", against="0.5 s", limit=0.5, rounds=5)
+@gate("first batch, PARTIAL", against="0.5 s", limit=0.5, rounds=5, cpus=2)
 def first_batch(room):
     """From the end of commit() to the first batch, page cache warm."""
     while True:

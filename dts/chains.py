@@ -173,7 +173,7 @@ def _area(size, op, before):
 
 def _check_erase(setup, chains, channels):
     for op in chains.get("train", ()):
-        if isinstance(op, RandomErasing):
+        if isinstance(op, RandomErasing) and op.value != "random":
             values = np.atleast_1d(np.asarray(op.value, float))
             if len(values) not in (1, channels):
                 raise ConfigError(

@@ -11,7 +11,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -238,7 +238,9 @@ class Turn(NamedTuple):
     refused: int
 
 
-def turns(path: str | os.PathLike[str], pictures: int, **pipeline_options: Any) -> Iterator[Turn]:
+def turns(
+    path: str | os.PathLike[str], pictures: int, **pipeline_options: Any
+) -> Generator[Turn, None, None]:
     """Let the one-thread pipeline and plain decoding take turns on one CPU, for ever.
 
     Parameters

@@ -167,11 +167,11 @@ def philox(seed, c0, c1, c2, c3):
     return c
 
 
-def normals(seed, epoch, id, position, h, n):
-    """Normal numbers of GaussianNoise in float64, for h rows of n values."""
+def normals(seed, epoch, id, position, h, n, first=0):
+    """Normal numbers of GaussianNoise in float64, for h rows of n values, from that block on."""
     groups = -(-n // 64)
     word3 = 3 << 28 | position << 12 | (id >> 32 & 0xFFF)
-    words = philox(seed, np.arange(h * groups * 16), id & 0xFFFFFFFF, epoch, word3)
+    words = philox(seed, first + np.arange(h * groups * 16), id & 0xFFFFFFFF, epoch, word3)
     pairs = []
     for a, b in (words[:2], words[2:]):
         u = ((a >> np.uint64(8)).astype(D) + 1) / 2**24

@@ -164,6 +164,8 @@ def markdown(all_facts, machine, name):
     """Return the lines that stand between the markers."""
     lines = [
         BEGIN,
+        "![Cost of each stage, as a share of what its gate allows](gates.svg)",
+        "",
         f"Raw results: [{name}](results/{name}).",
         "",
         f"{told(machine)}.",

@@ -189,7 +189,7 @@ static uint8_t *copy_intervals(const uint8_t *p, const uint8_t *end, const cells
     }
 }
 
-/* Can anything be left out? One row or column of intervals less is already quicker by 1 to 8 % than
+/* Can anything be left out? One row or column of intervals less is already quicker by 2 to 8 % than
  * the whole picture down to the same row (docs/performance.md). */
 static int pays(const cells *c) { return c->top > 0 || c->right - c->left < c->across; }
 

@@ -83,6 +83,7 @@ cdef extern from "dts/kernels/pixels.h" nogil:
                        int step, size_t n) noexcept nogil
         void (*noise)(uint8_t *out, const uint8_t *src, size_t n,
                       const dts_noise *noise) noexcept nogil
+        void (*normals)(float *out, const dts_noise *noise) noexcept nogil
 
 
 cdef extern from "dts/kernels/mix.h" nogil:

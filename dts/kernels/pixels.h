@@ -44,6 +44,8 @@ typedef struct dts_pixels {
     /* One row of n values, in place. Blocks of 16 Philox counters give 64 normal numbers (Box and Muller): value
      * 64 g + 16 q + l takes those of counter c0 + 16 g + l: q = 0, 1 cosine and sine of r0, r1; 2, 3 of r2, r3. */
     void (*noise)(uint8_t *out, const uint8_t *in, size_t n, const dts_noise *noise);
+    /* The 64 normal numbers of one such group, mean 0 and deviation 1: those of counters c0 to c0 + 15. */
+    void (*normals)(float *out, const dts_noise *noise);
 } dts_pixels;
 
 /* Of the instruction set that dts_kernels_get() has. */

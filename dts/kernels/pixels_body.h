@@ -119,50 +119,71 @@ PX_TARGET void PX(saturate)(uint8_t *out, const uint8_t *in, size_t n, float fac
 
 /* ---- hue ------------------------------------------------------------------------------------------------------ */
 
-/* yes where mask is -1, no where it is 0: a choice that no compiler makes a jump of. */
-DTS_INLINE float px_pick(int32_t mask, float yes, float no) {
+/* yes where mask is all ones, no where it is 0: a choice that no compiler makes a jump of. */
+DTS_INLINE uint8_t px_pick(int mask, uint8_t yes, uint8_t no) { return (uint8_t)((yes & mask) | (no & ~mask)); }
+
+DTS_INLINE float px_pick_float(int32_t mask, float yes, float no) {
     union { float f; int32_t i; } a = {yes}, b = {no};
     a.i = (a.i & mask) | (b.i & ~mask);
     return a.f;
 }
 
+/* What the arithmetic of a hue needs of each pixel: greatest and least channel, the two whose difference the angle
+ * follows from, the angle (in sixths) where that is 0, and whether all are equal. */
+typedef struct px_hexagon {
+    uint8_t high[PX_BLOCK], low[PX_BLOCK], first[PX_BLOCK], second[PX_BLOCK], sector[PX_BLOCK], flat[PX_BLOCK];
+} px_hexagon;
+
+PX_TARGET DTS_INLINE void PX(hexagon)(px_hexagon *x, const px_planes *p) {
+    for (int i = 0; i < PX_BLOCK; ++i) {
+        const uint8_t r = p->r[i], g = p->g[i], b = p->b[i];
+        const uint8_t more = r > g ? r : g, less = r < g ? r : g;
+        const uint8_t high = more > b ? more : b, low = less < b ? less : b;
+        const int is_r = -(high == r), is_g = -(high == g);
+        x->high[i] = high;
+        x->low[i] = low;
+        x->first[i] = px_pick(is_r, b, px_pick(is_g, r, g));
+        x->second[i] = px_pick(is_r, g, px_pick(is_g, b, r));
+        x->sector[i] = px_pick(is_r, 0, px_pick(is_g, 2, 4));
+        x->flat[i] = high == low;
+    }
+}
+
 /* The steps, their order and their constants decide the last bit before the result is rounded down: they are those of
- * torchvision v2's adjust_hue on float32. What is 0 there by a mask is left out here by a choice. */
+ * torchvision v2's adjust_hue on float32. What a mask makes 0 there is left out here by a choice among bytes; its
+ * greatest channel comes back as it was. */
 PX_TARGET DTS_INLINE void PX(hue_block)(uint8_t *to, const uint8_t *from, float shift) {
     const float unit = 1.0f / 255.0f, top = 255.999f, sixth = 1.0f / 6.0f;
+    uint8_t sextant[PX_BLOCK], least[PX_BLOCK], middle[PX_BLOCK];
     px_planes p;
+    px_hexagon x;
     PX_SPLIT(from, p.r, p.g, p.b);
+    PX(hexagon)(&x, &p);
     for (int i = 0; i < PX_BLOCK; ++i) {
-        const float r = (float)p.r[i] * unit, g = (float)p.g[i] * unit, b = (float)p.b[i] * unit;
-        const float more = r > g ? r : g, less = r < g ? r : g;
-        const float high = more > b ? more : b, low = less < b ? less : b;
-        const float dr = high - r, dg = high - g, db = high - b, range = high - low;
-        const int32_t is_gray = -(range == 0.0f), is_r = -(high == r), is_g = -(high == g);
-        const float divisor = px_pick(is_gray, 1.0f, range), s = range / px_pick(is_gray, 1.0f, high);
-        const float first = px_pick(is_r, db, px_pick(is_g, dr, dg)), second = px_pick(is_r, dg, px_pick(is_g, db, dr));
-        const float sector = px_pick(is_r, 0.0f, px_pick(is_g, 2.0f, 4.0f));
-        float h, h6, part, v_p, v_q, v_t, vr, vg, vb;
+        const float high = (float)x.high[i] * unit, range = high - (float)x.low[i] * unit, flat = (float)x.flat[i];
+        const float first = high - (float)x.first[i] * unit, second = high - (float)x.second[i] * unit;
+        /* flat: 0 / 1 and 0 / (1 + v) */
+        const float divisor = range + flat, s = range / (high + flat);
+        float h = ((first / divisor + (float)x.sector[i]) - second / divisor) * sixth + 1.0f, h6, part, v_q, v_t;
         int32_t k;
-        h = ((first / divisor + sector) - second / divisor) * sixth + 1.0f;
         h = h - (float)(int32_t)h + shift;
         h = h - (float)(int32_t)h;
-        h = px_pick(-(h < 0.0f), h + 1.0f, h);
+        h = px_pick_float(-(h < 0.0f), h + 1.0f, h);
         h6 = h * 6.0f;
-        k = (int32_t)h6; /* 6 where h was rounded up to 1: the same as 0 */
+        k = (int32_t)h6;
         part = s * (h6 - (float)k);
-        v_p = (1.0f - s) * high;
         v_q = (1.0f - part) * high;
         v_t = (part + (1.0f - s)) * high;
         v_t = v_t > 1.0f ? 1.0f : v_t;
-        vr = px_pick(-(k == 1), v_q, px_pick(-(k == 4), v_t, v_p));
-        vr = px_pick(-((k == 5) | (k == 0) | (k == 6)), high, vr);
-        vg = px_pick(-(k == 3), v_q, px_pick(-((k == 0) | (k == 6)), v_t, v_p));
-        vg = px_pick(-((k == 1) | (k == 2)), high, vg);
-        vb = px_pick(-(k == 5), v_q, px_pick(-(k == 2), v_t, v_p));
-        vb = px_pick(-((k == 3) | (k == 4)), high, vb);
-        p.r[i] = (uint8_t)(int32_t)(vr * top);
-        p.g[i] = (uint8_t)(int32_t)(vg * top);
-        p.b[i] = (uint8_t)(int32_t)(vb * top);
+        sextant[i] = (uint8_t)(k > 5 ? 0 : k); /* 6 where h was rounded up to 1 */
+        least[i] = (uint8_t)(int32_t)((1.0f - s) * high * top);
+        middle[i] = (uint8_t)(int32_t)(px_pick_float(-(k & 1), v_q, v_t) * top);
+    }
+    for (int i = 0; i < PX_BLOCK; ++i) {
+        const uint8_t k = sextant[i], high = x.high[i], mid = middle[i], low = least[i];
+        p.r[i] = px_pick(-((k == 0) | (k == 5)), high, px_pick(-((k == 1) | (k == 4)), mid, low));
+        p.g[i] = px_pick(-((k == 1) | (k == 2)), high, px_pick(-((k == 0) | (k == 3)), mid, low));
+        p.b[i] = px_pick(-((k == 3) | (k == 4)), high, px_pick(-((k == 2) | (k == 5)), mid, low));
     }
     PX_MERGE(to, p.r, p.g, p.b);
 }
@@ -251,15 +272,21 @@ DTS_INLINE void px_normals(uint32_t a, uint32_t b, float *first, float *second) 
     *second = radius * ((quarter & 2) ? -across : across);
 }
 
-PX_TARGET DTS_INLINE void PX(noise_group)(uint8_t *out, const uint8_t *in, const dts_noise *s, uint32_t c0) {
+PX_TARGET DTS_INLINE void PX(normal_group)(float *normal, const dts_noise *s, uint32_t c0) {
     uint32_t word[4][PX_LANES];
-    float normal[PX_GROUP];
-    const float mean = s->mean, sigma = s->sigma;
     PX_WORDS(s, c0, word);
     for (int pair = 0; pair < 2; ++pair)
         for (int l = 0; l < PX_LANES; ++l)
             px_normals(word[2 * pair][l], word[2 * pair + 1][l], &normal[2 * PX_LANES * pair + l],
                        &normal[2 * PX_LANES * pair + PX_LANES + l]);
+}
+
+PX_TARGET void PX(normals)(float *out, const dts_noise *s) { PX(normal_group)(out, s, s->c0); }
+
+PX_TARGET DTS_INLINE void PX(noise_group)(uint8_t *out, const uint8_t *in, const dts_noise *s, uint32_t c0) {
+    float normal[PX_GROUP];
+    const float mean = s->mean, sigma = s->sigma;
+    PX(normal_group)(normal, s, c0);
     if (s->clip)
         for (int i = 0; i < PX_GROUP; ++i)
             out[i] = px_level((float)in[i] + (mean + sigma * normal[i]) + 0.5f);

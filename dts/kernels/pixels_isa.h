@@ -15,7 +15,8 @@
     void dts_count_##isa(const uint8_t *, size_t, int, uint32_t *);                                                  \
     void dts_sharpen_##isa(uint8_t *, const uint8_t *, const uint8_t *, const uint8_t *, size_t, int, float);        \
     void dts_blur_h_##isa(uint8_t *, const int16_t *, const int16_t *, int, int, size_t);                            \
-    void dts_noise_##isa(uint8_t *, const uint8_t *, size_t, const dts_noise *);
+    void dts_noise_##isa(uint8_t *, const uint8_t *, size_t, const dts_noise *);                                     \
+    void dts_normals_##isa(float *, const dts_noise *);
 
 DTS_DECLARE_PIXELS(scalar)
 DTS_DECLARE_PIXELS(avx2)

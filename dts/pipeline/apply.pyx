@@ -95,7 +95,7 @@ def _run(image, transforms, seed, epoch, id, split, view, int pictures):
     cdef dts_error error
     cdef Chain chain
     cdef uint8_t[::1] source, target
-    cdef int i, k, status, picture
+    cdef int i, k, status, _picture
     cdef uint32_t epoch_word
     image = np.asarray(image)
     if image.dtype != np.uint8:
@@ -148,7 +148,7 @@ def _run(image, transforms, seed, epoch, id, split, view, int pictures):
         raise MemoryError("no memory for the transforms")
     start = time.thread_time()
     with nogil:
-        for picture in range(pictures):
+        for _picture in range(pictures):
             status = process_sample(&scratch, &plan, &sample, epoch_word, &target[0], 0, &error)
             sample.id += 1
             if status != DTS_OK:

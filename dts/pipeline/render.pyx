@@ -354,15 +354,23 @@ cdef int render(dts_scratch *s, const dts_source *source, const dts_view *view,
     return status
 
 
-cdef void copy_window(const dts_source *source, const dts_view *v, uint8_t *out,
-                      int64_t stride) noexcept nogil:
-    """Copy what a view shows of a picture in memory, where it is not resampled."""
-    cdef const uint8_t *p = (source.pixels + (v.box_y + v.win_y) * source.stride
-                             + <int64_t> (v.box_x + v.win_x) * source.channels)
-    cdef size_t bytes = <size_t> v.win_w * source.channels
-    cdef int row
-    for row in range(v.win_h):
-        memcpy(out + row * stride, p + row * source.stride, bytes)
+cdef void copy_window(const dts_source *source, const dts_view *v, const dts_view *inside,
+                      uint8_t *out) noexcept nogil:
+    """Copy what a view shows of a picture in memory, where it is not resampled; 0 around it."""
+    cdef int64_t c = source.channels, step = v.win_w * c
+    cdef int64_t left = (inside.win_x - v.win_x) * c, middle = inside.win_w * c
+    cdef int top = inside.win_y - v.win_y, _row
+    cdef const uint8_t *p = (source.pixels + (v.box_y + inside.win_y) * source.stride
+                             + (v.box_x + inside.win_x) * c)
+    memset(out, 0, <size_t> (top * step))
+    out += top * step
+    for _row in range(inside.win_h):
+        memset(out, 0, <size_t> left)
+        memcpy(out + left, p, <size_t> middle)
+        memset(out + left + middle, 0, <size_t> (step - left - middle))
+        out += step
+        p += source.stride
+    memset(out, 0, <size_t> ((v.win_h - top - inside.win_h) * step))
 
 
 cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *view, int which,
@@ -370,7 +378,6 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     cdef dts_view inside = view[0]
     cdef dts_sink sink
     cdef int64_t step = <int64_t> view.win_w * source.channels
-    cdef uint8_t *first
     cdef int status = scratch_picture(s, which, view.win_w, view.win_h, source.channels, out)
     if status != DTS_OK:
         return status
@@ -378,16 +385,16 @@ cdef int materialise(dts_scratch *s, const dts_source *source, const dts_view *v
     inside.win_y = max(view.win_y, 0)
     inside.win_w = min(view.win_x + view.win_w, view.virtual_w) - inside.win_x
     inside.win_h = min(view.win_y + view.win_h, view.virtual_h) - inside.win_y
+    if inside.win_w <= 0 or inside.win_h <= 0:  # nothing but padding
+        memset(s.picture[which], 0, <size_t> (step * view.win_h))
+        return jpeg_stop(s.jpeg) if source.pixels == NULL else DTS_OK
+    if source.pixels != NULL and view_is_plain(view):
+        copy_window(source, view, &inside, s.picture[which])
+        return DTS_OK
     if inside.win_w != view.win_w or inside.win_h != view.win_h:
         memset(s.picture[which], 0, <size_t> (step * view.win_h))
-    if inside.win_w <= 0 or inside.win_h <= 0:  # nothing but padding
-        return jpeg_stop(s.jpeg) if source.pixels == NULL else DTS_OK
-    first = (s.picture[which] + (inside.win_y - view.win_y) * step
-             + <int64_t> (inside.win_x - view.win_x) * source.channels)
-    if source.pixels != NULL and view_is_plain(view):
-        copy_window(source, &inside, first, step)
-        return DTS_OK
-    sink.data = first
+    sink.data = (s.picture[which] + (inside.win_y - view.win_y) * step
+                 + <int64_t> (inside.win_x - view.win_x) * source.channels)
     sink.stride = step
     sink.format = FORMAT_UINT8
     sink.channels = source.channels

@@ -1,6 +1,6 @@
 """One sample, from bytes to its row of a batch."""
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdio cimport snprintf
 from libc.string cimport memcpy
 
@@ -9,8 +9,8 @@ from dts.decode.jpeg cimport (
 )
 from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
-    dts_scratch, dts_sink, dts_source, format_bytes, materialise, render, scratch_picture,
-    scratch_temp,
+    FORMAT_FLOAT16, FORMAT_UINT8, dts_scratch, dts_sink, dts_source, format_bytes, materialise,
+    render, scratch_picture, scratch_temp,
 )
 from dts.pipeline.views cimport decode_for_all
 from dts.sample cimport dts_sample
@@ -18,10 +18,40 @@ from dts.status cimport (
     DTS_INTERNAL, DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE, dts_error, dts_error_set,
 )
 from dts.transforms.chain cimport chain_draw
+from dts.transforms.erase cimport erase_bytes, erase_normals
 from dts.transforms.op cimport (
-    OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view, view_is_inside,
-    view_is_whole, view_open,
+    ERASE_RANDOM, OP_ERASE, OP_FLIP, OP_PIXELS, OP_VFLIP, dts_draw, dts_image, dts_op, dts_view,
+    view_is_inside, view_is_whole, view_open,
 )
+
+
+cdef extern from "dts/kernels/half.h" nogil:
+    uint16_t dts_half(float v)
+
+
+cdef void erase_row(const dts_plan *plan, const dts_draw *d, int row, uint8_t *out) noexcept nogil:
+    """Noise for one row of a box, straight into the output's format."""
+    cdef float normal[64]
+    cdef uint8_t level[64]
+    cdef int groups = (d.w * plan.channels + 63) // 64
+    cdef int group = row * groups, used = 64, _x, c
+    for _x in range(d.w):
+        for c in range(plan.channels):
+            if used == 64:
+                if plan.format == FORMAT_UINT8:
+                    erase_bytes(d, group, level)
+                else:
+                    erase_normals(d, group, normal)
+                group += 1
+                used = 0
+            if plan.format == FORMAT_UINT8:
+                out[c] = level[used]
+            elif plan.format == FORMAT_FLOAT16:
+                (<uint16_t *> out)[c] = dts_half(normal[used])
+            else:
+                (<float *> out)[c] = normal[used]
+            used += 1
+        out += plan.out_channels * format_bytes(plan.format)
 
 
 cdef void erase(const dts_plan *plan, int op, const dts_draw *d, uint8_t *out) noexcept nogil:
@@ -29,6 +59,10 @@ cdef void erase(const dts_plan *plan, int op, const dts_draw *d, uint8_t *out) n
     cdef int64_t stride = <int64_t> plan.width * pixel
     cdef uint8_t *first = out + d.y * stride + <int64_t> d.x * pixel
     cdef int x, y
+    if plan.ops[op].flag[ERASE_RANDOM]:
+        for y in range(d.h):
+            erase_row(plan, d, y, first + y * stride)
+        return
     for x in range(d.w):
         memcpy(first + x * pixel, plan.fill[op], pixel)
     for y in range(1, d.h):

@@ -18,6 +18,7 @@ cdef enum:
     OP_PIXELS = 3       # makes a new picture; skipped where the draw says "not applied"
     OP_VFLIP = 4        # a carrier
     MAX_OPS = 64
+    ERASE_RANDOM = 0    # of dts_op.flag: noise instead of `value`
 
 
 ctypedef struct dts_view:

@@ -23,6 +23,7 @@ from dts import (
     kernels,
 )
 from dts.decode import decode
+from dts.pipeline.apply import transforms_time
 
 CHAIN = (
     ColorJitter(0.4, 0.4, 0.4, 0.2),
@@ -75,3 +76,21 @@ def test_fill_values_are_checked_at_commit(blocks):
     chain = (RandomResizedCrop(24), RandAugment(fill=(1, 2, 3)))
     with pytest.raises(ConfigError, match=r"RandAugment.*3 values for 1 channel"):
         epoch(blocks[0], 1, 1, chain)
+
+
+def test_draws_name_factors_and_order(blocks):
+    setup = Preprocessor.setup().dataset("folder", blocks[0]).batch_size(4).seed(3)
+    setup.train_transforms(RandomResizedCrop(8), ColorJitter(0.2, hue=0.1), GaussianBlur(3))
+    with setup.commit() as pre:
+        _, jitter, blur = pre.draws("train", 1, 5).steps
+    assert 0.8 <= jitter["brightness"] <= 1.2
+    assert -0.1 <= jitter["hue"] <= 0.1
+    assert sorted(jitter["order"]) == ["brightness", "hue"]
+    assert 0.1 <= blur["sigma"] <= 2.0
+
+
+def test_time_of_a_chain():
+    image = np.zeros((32, 32, 3), np.uint8)
+    assert 0 < transforms_time(image, ColorJitter(0.4, hue=0.2), 50) < 1
+    with pytest.raises(ValueError, match="pictures"):
+        transforms_time(image, ColorJitter(0.4), 0)

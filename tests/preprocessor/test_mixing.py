@@ -14,6 +14,7 @@ from dts import (
     RandomHorizontalFlip,
     RandomResizedCrop,
 )
+from dts.kernels import available_isas, isa, select_isa
 
 OPS = (MixUp(0.4), CutMix(1.0))
 
@@ -289,3 +290,18 @@ def test_calling_it_again_undoes_it(blocks, setup_of):
     setup = setup_of(blocks[0]).batch_transforms(MixUp()).batch_transforms()
     with setup.commit() as pre:
         assert next(iter(pre.train(0))).labels.ndim == 1
+
+
+def test_the_same_on_every_instruction_set(blocks, setup_of):
+    def run(name):
+        select_isa(name)
+        setup = setup_of(blocks[0], preprocess_workers=2, output="float16", sdmp_factor=2)
+        with setup.batch_transforms(*OPS).commit() as pre:
+            return [array.tobytes() for b in pre.train(0) for array in (b.images, b.labels)]
+
+    before = isa()
+    try:
+        runs = [run(name) for name in available_isas()]
+    finally:
+        select_isa(before)
+    assert all(found == runs[0] for found in runs)

@@ -8,16 +8,25 @@ import pytest
 from dts.transforms import (
     CenterCrop,
     Chain,
+    DoNothing,
+    FastRandomResizedCrop,
+    Pad,
+    RandomCrop,
     RandomErasing,
     RandomHorizontalFlip,
     RandomResizedCrop,
+    RandomRotation,
+    RandomScale,
+    RandomVerticalFlip,
     Resize,
 )
 
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize("make", [CenterCrop, RandomResizedCrop, Resize])
+@pytest.mark.parametrize(
+    "make", [CenterCrop, FastRandomResizedCrop, RandomCrop, RandomResizedCrop, Resize]
+)
 @pytest.mark.parametrize(
     "size", [0, -1, 1.5, "8", None, True, (1,), (1, 2, 3), (0, 5), 65_501, NAN]
 )
@@ -49,7 +58,7 @@ def test_ratios(make, ratio):
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, NAN, "x", None])
-@pytest.mark.parametrize("make", [RandomHorizontalFlip, RandomErasing])
+@pytest.mark.parametrize("make", [RandomHorizontalFlip, RandomVerticalFlip, RandomErasing])
 def test_probabilities(make, p):
     with pytest.raises(ValueError, match="p must"):
         make(p)
@@ -59,11 +68,6 @@ def test_probabilities(make, p):
 def test_fill_values(value):
     with pytest.raises(ValueError, match="value"):
         RandomErasing(value=value)
-
-
-def test_random_fill_is_announced():
-    with pytest.raises(NotImplementedError, match="random"):
-        RandomErasing(value="random")
 
 
 def test_the_positional_forms_of_the_reference():
@@ -83,6 +87,14 @@ def test_they_are_values():
         CenterCrop((4, 5)),
         RandomHorizontalFlip(),
         RandomErasing(),
+        RandomErasing(0.2, value="random"),
+        RandomVerticalFlip(0.1),
+        RandomCrop(32, padding=4, fill=(1, 2, 3)),
+        Pad((1, 2), padding_mode="edge"),
+        FastRandomResizedCrop((5, 6), (0.2, 0.3)),
+        RandomScale(0.5, 2),
+        RandomRotation((3, 7), "bilinear", center=(1, 2), fill=None),
+        DoNothing(),
     ):
         assert pickle.loads(pickle.dumps(op)) == op == copy.deepcopy(op)
         assert hash(op) == hash(copy.copy(op))

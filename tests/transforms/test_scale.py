@@ -114,3 +114,23 @@ def test_do_nothing(noise):
     )
     step = Chain([DoNothing()]).describe(0, 0, 0, 0, 7, 9)[0]
     assert (step["input_size"], step["output_size"], step["applied"]) == ((9, 7), (9, 7), False)
+
+
+@pytest.mark.parametrize("c", [1, 3])
+@pytest.mark.parametrize(("h", "w"), [(1, 1), (9, 7), (40, 61), (3, 200)])
+@pytest.mark.parametrize("size", [(1, 1), (5, 4), (20, 33), (100, 300)])
+def test_without_antialias_two_pixels_of_each_axis_count(noise, each_isa, h, w, c, size):
+    def axis(side, out):
+        at = np.clip((np.arange(out) + 0.5) * side / out - 0.5, 0, side - 1)
+        low = np.minimum(at.astype(int), side - 1)
+        return low, np.minimum(low + 1, side - 1), at - low
+
+    image = noise(h, w, c).astype(float)
+    low, high, share = axis(h, size[0])
+    rows = image[low] * (1 - share)[:, None, None] + image[high] * share[:, None, None]
+    low, high, share = axis(w, size[1])
+    wanted = rows[:, low] * (1 - share)[:, None] + rows[:, high] * share[:, None]
+    whole = RandomResizedCrop(size, (1, 1), (w / h, w / h), antialias=False)
+    for op in (Resize(size, antialias=False), whole):
+        got = apply_transforms(noise(h, w, c), op)
+        assert np.abs(got - wanted).max() <= 0.55
