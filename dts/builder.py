@@ -97,6 +97,7 @@ class Setup:
         self._batch_p: float | tuple[float, ...] | None = None
         self._channels: int | None = None
         self._exif_orientation = False
+        self._fast_decode = False
         self._distributed = (0, 1)
         self._on_error = "raise"
         self._verify = False
@@ -348,6 +349,17 @@ class Setup:
         EXIF data: there is nothing left to turn by.
         """
         self._exif_orientation = _flag("exif_orientation", on)
+        return self
+
+    def fast_decode(self, on: bool = True) -> Self:
+        """Decode at 1/2, 1/4 or 1/8 where a crop is at least so much larger than its target.
+
+        The first shrinking is then done by the JPEG transform, for far less time; boxes stay
+        exact. Pixels differ from those of full decoding: docs/pictures.md tells by how much.
+        Default False. With the simplejpeg fallback, with ``antialias=False``, and where several
+        views share a decode it does nothing.
+        """
+        self._fast_decode = _flag("fast_decode", on)
         return self
 
     def distributed(self, rank: int, world_size: int) -> Self:

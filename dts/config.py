@@ -59,6 +59,8 @@ class SplitConfig:
         Height and width where samples are plain uint8 arrays; None: JPEG pictures.
     exif_orientation : bool
         Turn pictures upright, as their EXIF data says.
+    fast_decode : bool
+        Decode at 1/2, 1/4 or 1/8 where that is still as large as the target.
     scale, bias : tuple of float
         float32 values for each channel: out = v * scale - bias.
     on_error : str
@@ -91,6 +93,7 @@ class SplitConfig:
     channels: int
     array_size: tuple[int, int] | None
     exif_orientation: bool
+    fast_decode: bool
     scale: tuple[float, ...]
     bias: tuple[float, ...]
     prefetch: int

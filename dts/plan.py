@@ -110,6 +110,7 @@ def _config(
         channels=output.channels,
         array_size=None if source.array_shape is None else source.array_shape[:2],
         exif_orientation=setup._exif_orientation,
+        fast_decode=setup._fast_decode,
         scale=output.scale,
         bias=output.bias,
         prefetch=setup._prefetch,

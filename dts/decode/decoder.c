@@ -2,8 +2,14 @@
 #include "dts/decode/jpeg.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+static _Atomic int own_entropy = 1;
+
+void dts_jpeg_set_own_entropy(int on) { own_entropy = on; }
+int dts_jpeg_own_entropy(void) { return own_entropy; }
 
 int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) {
     if (j->status != DTS_OK)
@@ -55,22 +61,31 @@ int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size, dts_jpeg_inf
     j->size = size;
     j->status = DTS_OK;
     j->warnings = 0;
+    j->own_entropy = 0;
     j->reason[0] = 0;
     if (dts_jpeg_parse(j) != DTS_OK)
         return j->status;
     j->stage = DTS_JPEG_HEADER;
     if (j->ops->header(j) != DTS_OK)
         return dts_jpeg_stop(j);
+    dts_jpeg_scale(j, 1);
     *info = j->info;
     return DTS_OK;
+}
+
+int dts_jpeg_scale(dts_jpeg *j, int denominator) {
+    j->scale = j->ops->scales ? denominator : 1;
+    j->width = (j->info.width + j->scale - 1) / j->scale;
+    j->height = (j->info.height + j->scale - 1) / j->scale;
+    return j->scale;
 }
 
 int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels, int *row_x, int *row_w) {
     if (j->stage != DTS_JPEG_HEADER)
         return dts_jpeg_fail(j, DTS_INTERNAL, "jpeg_start without jpeg_header");
-    if (x < 0 || y < 0 || w < 1 || h < 1 || x > j->info.width - w || y > j->info.height - h)
+    if (x < 0 || y < 0 || w < 1 || h < 1 || x > j->width - w || y > j->height - h)
         return dts_jpeg_fail(j, DTS_INTERNAL, "region (%d, %d, %d, %d) of a picture of %d x %d", x, y,
-                             w, h, j->info.width, j->info.height);
+                             w, h, j->width, j->height);
     if (channels != 1 && channels != 3)
         return dts_jpeg_fail(j, DTS_INTERNAL, "%d channels", channels);
     j->channels = channels;

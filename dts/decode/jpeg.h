@@ -42,6 +42,7 @@ typedef struct dts_jpeg_ops {
     int (*start)(dts_jpeg *j, int x, int y, int w, int h); /* sets row_x and row_w */
     int (*rows)(dts_jpeg *j, uint8_t *const *rows, int n);
     void (*stop)(dts_jpeg *j);
+    int scales; /* obeys j->scale */
 } dts_jpeg_ops;
 
 enum { DTS_JPEG_IDLE, DTS_JPEG_HEADER, DTS_JPEG_ROWS };
@@ -56,6 +57,8 @@ struct dts_jpeg {
     int stage;
     int status; /* of this picture: the first failure stays */
     int channels;
+    int scale;          /* 1, 2, 4 or 8: decode at one over this */
+    int width, height;  /* of the picture at that scale */
     int row_x, row_w;   /* columns that rows hold */
     int row, row_end;   /* next row, and one past the last that was asked for */
     dts_splice splice;
@@ -63,12 +66,17 @@ struct dts_jpeg {
     size_t line_size;
     const uint8_t *pixels; /* the fallback's picture */
     int64_t warnings;
+    int own_entropy; /* this picture's codes are read by entropy.c */
     char reason[224];
 };
 
 dts_jpeg *dts_jpeg_new(const dts_jpeg_ops *ops, const void *library);
 void dts_jpeg_free(dts_jpeg *j);
 int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size, dts_jpeg_info *info);
+/* Decode at one over `denominator`: 1, 2, 4 or 8. Returns the denominator in effect: always 1 where
+ * the backend cannot. A picture's sides are then divided and rounded up, and the region of
+ * dts_jpeg_start is in those pixels. */
+int dts_jpeg_scale(dts_jpeg *j, int denominator);
 int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels, int *row_x, int *row_w);
 int dts_jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n);
 int dts_jpeg_stop(dts_jpeg *j);
@@ -85,6 +93,11 @@ int dts_jpeg_parse(dts_jpeg *j);
 int dts_jpeg_check_scans(dts_jpeg *j);
 void dts_jpeg_set_pixel_limit(int64_t pixels);
 int64_t dts_jpeg_pixel_limit(void);
+
+/* Whether files that entropy.c can read are read by it (the default), or by libjpeg. Nothing but the
+ * time is different. */
+void dts_jpeg_set_own_entropy(int on);
+int dts_jpeg_own_entropy(void);
 
 /* orientation.c. Between header and rows: the picture's EXIF orientation, 1 to 8; 1 where there is
  * none, and 1 and a warning where the EXIF data makes no sense. */

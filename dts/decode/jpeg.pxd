@@ -27,12 +27,15 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int64_t size
         dts_jpeg_info info
         int channels
+        int width
+        int height
         int row_x
         int row_w
         int row
         dts_splice splice
         const uint8_t *pixels
         int64_t warnings
+        int own_entropy
         char reason[224]
 
 
@@ -43,6 +46,11 @@ cdef void jpeg_free(dts_jpeg *j) noexcept nogil
 # Read the header of the picture in data[0:size]. DTS_OK, or DTS_BAD_IMAGE / DTS_TOO_LARGE.
 cdef int jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
                      dts_jpeg_info *info) noexcept nogil
+
+# After jpeg_header: decode at one over `denominator` (1, 2, 4 or 8), by transforming fewer
+# coefficients of each block. Returns the denominator in effect: always 1 with the simplejpeg
+# fallback. Sides are divided and rounded up, and the region of jpeg_start is in those pixels.
+cdef int jpeg_scale(dts_jpeg *j, int denominator) noexcept nogil
 
 # After jpeg_header, once: begin to decode rows [y, y + h) and at least columns [x, x + w), as 3
 # channels RGB or as 1 channel grey. *row_x, *row_w: the columns that each row will really hold (a

@@ -37,11 +37,13 @@ cdef extern from "dts/decode/jpeg.h" nogil:
         int (*start)(dts_jpeg *j, int x, int y, int w, int h) noexcept
         int (*rows)(dts_jpeg *j, uint8_t *const *rows, int n) noexcept
         void (*stop)(dts_jpeg *j) noexcept
+        int scales
 
     dts_jpeg *dts_jpeg_new(const dts_jpeg_ops *ops, const void *library) noexcept
     void dts_jpeg_free(dts_jpeg *j) noexcept
     int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
                         dts_jpeg_info *info) noexcept
+    int dts_jpeg_scale(dts_jpeg *j, int denominator) noexcept
     int dts_jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,
                        int *row_x, int *row_w) noexcept
     int dts_jpeg_rows(dts_jpeg *j, uint8_t *const *rows, int n) noexcept
@@ -50,6 +52,8 @@ cdef extern from "dts/decode/jpeg.h" nogil:
     int dts_jpeg_fail(dts_jpeg *j, int status, const char *format, ...) noexcept
     void dts_jpeg_set_pixel_limit(int64_t pixels) noexcept
     int64_t dts_jpeg_pixel_limit() noexcept
+    void dts_jpeg_set_own_entropy(int on) noexcept
+    int dts_jpeg_own_entropy() noexcept
     int dts_jpeg_orientation(dts_jpeg *j) noexcept
     void dts_upright_size(int orientation, int *width, int *height) noexcept
     void dts_stored_box(int orientation, int width, int height, int *x, int *y, int *w,
@@ -137,7 +141,9 @@ cdef void _stop(dts_jpeg *j) noexcept nogil:
         j.codec = NULL
 
 
-cdef dts_jpeg_ops _whole_picture = dts_jpeg_ops(_nothing, _drop, _nothing, _start, _rows, _stop)
+cdef dts_jpeg_ops _whole_picture = dts_jpeg_ops(
+    _nothing, _drop, _nothing, _start, _rows, _stop, 0
+)
 
 
 # --- the contract
@@ -158,6 +164,10 @@ cdef void jpeg_free(dts_jpeg *j) noexcept nogil:
 cdef int jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size,
                      dts_jpeg_info *info) noexcept nogil:
     return dts_jpeg_header(j, data, size, info)
+
+
+cdef int jpeg_scale(dts_jpeg *j, int denominator) noexcept nogil:
+    return dts_jpeg_scale(j, denominator)
 
 
 cdef int jpeg_start(dts_jpeg *j, int x, int y, int w, int h, int channels,
@@ -265,6 +275,26 @@ def set_library(library):
         chosen = library
         _ops = chosen.c.ops
         _library = chosen.c
+
+
+def set_own_entropy(bint on):
+    """Say whether the Huffman codes of baseline pictures are read by this package's own decoder.
+
+    For tests and benchmarks: pixels, errors and warnings are the same, the own decoder is faster.
+
+    Parameters
+    ----------
+    on : bool
+        The default is True; libjpeg's own decoder takes over at anything odd in a file.
+
+    Returns
+    -------
+    bool
+        The setting until now.
+    """
+    before = bool(dts_jpeg_own_entropy())
+    dts_jpeg_set_own_entropy(on)
+    return before
 
 
 cdef dict _modes = {"auto": DTS_SPLICE_AUTO, "never": DTS_SPLICE_NEVER,

@@ -62,7 +62,9 @@ typedef struct ljpeg_marker {
 typedef struct ljpeg_component {
     int unused_ids[2];
     int unused_factors[2];
-    int unused_tables[3];
+    int unused_quant_table_number;
+    int dc_table_number;
+    int ac_table_number;
     unsigned unused_blocks[2];
 #if DTS_JPEG_ABI >= 70
     int unused_dct_size[2];
@@ -70,11 +72,23 @@ typedef struct ljpeg_component {
     int unused_dct_size;
 #endif
     unsigned unused_size[2];
-    int unused_needed;
+    int component_needed;
     int unused_mcu[6];
     void *quant_table; /* NULL until a scan of this component begins */
     void *unused_dct_table;
 } ljpeg_component;
+
+typedef struct ljpeg_huffman {
+    uint8_t counts[17]; /* codes of each length, from [1] on */
+    uint8_t symbols[256];
+    int unused_sent;
+} ljpeg_huffman;
+
+/* Of jpegint.h: its first two members are the same in every version that has jpeg_crop_scanline. */
+typedef struct ljpeg_entropy {
+    void (*unused_start_pass)(void *cinfo);
+    int (*decode_mcu)(void *cinfo, int16_t **blocks);
+} ljpeg_entropy;
 
 /* Values of J_COLOR_SPACE and J_DCT_METHOD. */
 enum { LJPEG_GRAYSCALE = 1, LJPEG_RGB = 2, LJPEG_CMYK = 4 };
@@ -93,7 +107,8 @@ typedef struct ljpeg_decompress {
     int num_components;
     int unused_jpeg_color_space;
     int out_color_space;
-    unsigned unused_scale[2];
+    unsigned scale_num;
+    unsigned scale_denom;
     double unused_gamma;
     int unused_modes[2];
     int dct_method;
@@ -112,16 +127,17 @@ typedef struct ljpeg_decompress {
     unsigned unused_output_iMCU_row;
     int (*coef_bits)[64]; /* progressive: bits of each coefficient still to come, -1 = all */
     void *unused_quant_tables[4];
-    void *unused_huffman_tables[8];
+    ljpeg_huffman *dc_tables[4];
+    ljpeg_huffman *ac_tables[4];
     int unused_data_precision;
     ljpeg_component *comp_info;
 #if DTS_JPEG_ABI >= 80
     int unused_is_baseline;
 #endif
     int progressive_mode;
-    int unused_arith_code;
+    int arith_code;
     uint8_t unused_arith[48];
-    unsigned unused_restart_interval;
+    unsigned restart_interval;
     int unused_saw_jfif;
     uint8_t unused_jfif[3];
     uint16_t unused_density[2];
@@ -129,7 +145,7 @@ typedef struct ljpeg_decompress {
     uint8_t unused_adobe_transform;
     int unused_ccir601;
     void *unused_markers;
-    int unused_max_factors_h;
+    int max_h_samp_factor;
     int max_v_samp_factor;
 #if DTS_JPEG_ABI >= 70
     int unused_min_dct_size[2];
@@ -138,10 +154,12 @@ typedef struct ljpeg_decompress {
 #endif
     unsigned unused_total_rows;
     void *unused_range_limit;
-    int unused_comps_in_scan;
-    void *unused_scan_components[4];
-    unsigned unused_mcus[2];
-    int unused_membership[11];
+    int comps_in_scan;
+    ljpeg_component *scan_components[4];
+    unsigned mcus_per_row;
+    unsigned mcu_rows;
+    int blocks_in_mcu;
+    int mcu_membership[10];
     int unused_progression[4];
 #if DTS_JPEG_ABI >= 80
     int unused_block_size;
@@ -151,7 +169,8 @@ typedef struct ljpeg_decompress {
     int unread_marker;
     void *unused_modules[5];
     ljpeg_marker *marker;
-    void *unused_more_modules[5];
+    ljpeg_entropy *entropy;
+    void *unused_more_modules[4];
 } ljpeg_decompress;
 
 #if UINTPTR_MAX == UINT64_MAX
@@ -167,6 +186,7 @@ _Static_assert(offsetof(ljpeg_decompress, max_v_samp_factor) == 412, "max_v_samp
 _Static_assert(sizeof(ljpeg_component) == 96, "component");
 _Static_assert(offsetof(ljpeg_marker, discarded_bytes) == 36, "marker");
 _Static_assert(offsetof(ljpeg_component, quant_table) == 80, "quant_table");
+_Static_assert(offsetof(ljpeg_decompress, dc_tables) == 232, "dc_tables");
 #if DTS_JPEG_ABI >= 80
 _Static_assert(offsetof(ljpeg_decompress, progressive_mode) == 316, "progressive_mode");
 _Static_assert(offsetof(ljpeg_decompress, unread_marker) == 564, "unread_marker");

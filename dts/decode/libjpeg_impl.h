@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dts/decode/entropy.h"
 #include "dts/decode/libjpeg.h"
 #include "dts/decode/library.h"
 
@@ -20,6 +21,14 @@ typedef struct codec {
     dts_jpeg *owner;
     int made;   /* c holds a live decompressor */
     int at_end; /* the data ran out, and an end marker was made up */
+    int x, w;   /* wanted columns */
+    int done;   /* rows that the running call has delivered */
+    int odd;    /* our entropy decoder gave up in this call */
+    int plain;  /* this picture is left to libjpeg's */
+    void *known; /* a function of the library: see is_known */
+    int column, columns;            /* next MCU of a row, and how many there are */
+    int first_column, last_column;  /* MCUs that are wanted */
+    dts_huff huff;
 } codec;
 
 /* _setjmp does not save the signal mask: a system call less on some systems. */
@@ -135,6 +144,8 @@ static void set_managers(codec *k, const dts_libjpeg *lib) {
     k->progress.progress_monitor = on_progress;
 }
 
+#include "dts/decode/libjpeg_entropy.h"
+
 int DTS_JPEG_NAME(accepts)(const dts_libjpeg *lib, char *why, size_t size) {
     codec *k = calloc(1, sizeof *k);
     if (!k) {
@@ -177,7 +188,7 @@ static void drop(dts_jpeg *j) {
     free(j->codec);
 }
 
-static int header(dts_jpeg *j) {
+static int read_header(dts_jpeg *j) {
     codec *k = j->codec;
     const dts_libjpeg *lib = j->library;
     if (CATCH(k))
@@ -197,6 +208,11 @@ static int header(dts_jpeg *j) {
         k->c.image_height != (unsigned)j->info.height || k->c.num_components != j->info.components)
         return dts_jpeg_fail(j, DTS_BAD_IMAGE, "ambiguous header");
     return j->status;
+}
+
+static int header(dts_jpeg *j) {
+    ((codec *)j->codec)->plain = 0;
+    return read_header(j);
 }
 
 /* Does every component have data? When the file lacks its end marker: does every coefficient? */
@@ -224,26 +240,29 @@ static int smoothed(const codec *k) {
     return 0;
 }
 
+/* Of j->info, which may be that of a spliced part: j->width and j->height are the whole picture's. */
+static int at_scale(const dts_jpeg *j, int pixels) { return (pixels + j->scale - 1) / j->scale; }
+
 /* Decode fewer columns, but each pixel of [x, x + w) as in a full decode: one column more on each
  * side, since fancy upsampling looks at the neighbour, and never less than a whole MCU, since narrow
  * components are upsampled in another way. libjpeg moves the left side to an MCU. */
 static void crop(codec *k, int x, int w) {
     dts_jpeg *j = k->owner;
-    const int width = j->info.width, mcu = j->info.mcu_width;
+    const int width = at_scale(j, j->info.width), least = j->info.mcu_width, mcu = least / j->scale;
     int left = x > 0 ? x - 1 : 0, right = x + w < width ? x + w + 1 : width;
     left -= left % mcu;
-    if (width - left < mcu && left > 0)
+    while (width - left < least && left > 0)
         left -= mcu;
-    if (right - left < mcu)
-        right = left + mcu < width ? left + mcu : width;
+    if (right - left < least)
+        right = left + least < width ? left + least : width;
     unsigned crop_x = (unsigned)left, crop_w = (unsigned)(right - left);
     library_of(k)->crop_scanline(&k->c, &crop_x, &crop_w);
     j->row_x = (int)crop_x;
     j->row_w = (int)crop_w;
 }
 
-static int start(dts_jpeg *j, int x, int y, int w, int h) {
-    (void)h;
+/* Begin with row y. */
+static int begin(dts_jpeg *j, int y, int64_t warnings) {
     codec *k = j->codec;
     const dts_libjpeg *lib = j->library;
     if (CATCH(k))
@@ -251,17 +270,24 @@ static int start(dts_jpeg *j, int x, int y, int w, int h) {
     k->c.out_color_space = j->info.components == 4 ? LJPEG_CMYK
                            : j->channels == 3      ? LJPEG_RGB
                                                    : LJPEG_GRAYSCALE;
+    k->c.scale_num = 1;
+    k->c.scale_denom = (unsigned)j->scale;
     k->c.dct_method = LJPEG_ISLOW;
     k->c.do_fancy_upsampling = 1;
     k->c.progress = &k->progress;
     lib->start_decompress(&k->c);
     k->c.progress = NULL;
+    if (warnings >= 0)
+        j->warnings = warnings;
     if (j->status != DTS_OK || check_scans(k) != DTS_OK)
         return j->status;
+    take_over(k);
     j->row_x = 0;
-    j->row_w = j->info.width;
-    if (!smoothed(k))
-        crop(k, x, w);
+    j->row_w = at_scale(j, j->info.width);
+    if (!smoothed(k)) {
+        crop(k, k->x, k->w);
+        pass_columns(k);
+    }
     if (y > 0)
         lib->skip_scanlines(&k->c, (unsigned)y);
     if (j->info.components == 4)
@@ -269,20 +295,54 @@ static int start(dts_jpeg *j, int x, int y, int w, int h) {
     return j->status;
 }
 
-static int rows(dts_jpeg *j, uint8_t *const *out, int n) {
+/* Our entropy decoder gave up: decode the picture anew without it, from row y on. What it met before
+ * was all right, so no warning was counted since start_decompress. A part that was spliced is not
+ * tried again, but given up for the whole picture. */
+static int begin_again(dts_jpeg *j, int y) {
+    codec *k = j->codec;
+    const int64_t warnings = j->warnings;
+    k->odd = 0;
+    if (j->splice.active)
+        return dts_jpeg_fail(j, DTS_BAD_IMAGE, "odd data in a spliced part");
+    k->plain = 1;
+    j->own_entropy = 0;
+    return read_header(j) == DTS_OK ? begin(j, y, warnings) : j->status;
+}
+
+static int start(dts_jpeg *j, int x, int y, int w, int h) {
+    (void)h;
+    codec *k = j->codec;
+    k->x = x;
+    k->w = w;
+    k->odd = 0;
+    const int status = begin(j, y, -1);
+    return k->odd ? begin_again(j, y) : status;
+}
+
+static int read_rows(dts_jpeg *j, uint8_t *const *out, int n) {
     codec *k = j->codec;
     const dts_libjpeg *lib = j->library;
     if (CATCH(k))
         return j->status;
-    for (int done = 0; done < n && j->status == DTS_OK;) {
+    while (k->done < n && j->status == DTS_OK) {
         if (j->info.components == 4) {
             lib->read_scanlines(&k->c, &j->line, 1);
-            dts_jpeg_cmyk_row(out[done++], j->line, j->row_w, j->channels);
+            dts_jpeg_cmyk_row(out[k->done++], j->line, j->row_w, j->channels);
         } else {
-            done += (int)lib->read_scanlines(&k->c, (uint8_t **)out + done, (unsigned)(n - done));
+            uint8_t **to = (uint8_t **)out + k->done;
+            k->done += (int)lib->read_scanlines(&k->c, to, (unsigned)(n - k->done));
         }
     }
     return j->status;
+}
+
+static int rows(dts_jpeg *j, uint8_t *const *out, int n) {
+    codec *k = j->codec;
+    k->done = 0;
+    const int status = read_rows(j, out, n);
+    if (!k->odd)
+        return status;
+    return begin_again(j, j->row + k->done) == DTS_OK ? read_rows(j, out, n) : j->status;
 }
 
 /* After the last row of the picture: is the end marker where it should be? */
@@ -299,7 +359,7 @@ static int ends_oddly(const codec *k) {
 static void stop(dts_jpeg *j) {
     codec *k = j->codec;
     const int to_end = j->splice.active ? j->splice.to_end && j->row == j->row_end
-                                        : j->row == j->info.height;
+                                        : j->row == at_scale(j, j->info.height);
     if (j->stage == DTS_JPEG_ROWS && j->status == DTS_OK && to_end)
         j->warnings += ends_oddly(k);
     /* libjpeg tells of stray bytes at some later marker; that may be one that was left out. */
@@ -309,4 +369,4 @@ static void stop(dts_jpeg *j) {
         library_of(k)->abort_decompress(&k->c);
 }
 
-const dts_jpeg_ops DTS_JPEG_NAME(ops) = {make, drop, header, start, rows, stop};
+const dts_jpeg_ops DTS_JPEG_NAME(ops) = {make, drop, header, start, rows, stop, 1};

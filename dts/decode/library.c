@@ -119,6 +119,13 @@ dts_libjpeg *dts_libjpeg_open(const char *path, char *why, size_t size) {
     return lib;
 }
 
+int dts_libjpeg_owns(const dts_libjpeg *library, void *function) {
+    Dl_info ours, found;
+    void *known;
+    memcpy(&known, &library->std_error, sizeof known);
+    return dladdr(known, &ours) && dladdr(function, &found) && ours.dli_fbase == found.dli_fbase;
+}
+
 const char *dts_libjpeg_path(const dts_libjpeg *library) {
     Dl_info info;
     void *function;

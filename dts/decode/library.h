@@ -42,6 +42,9 @@ dts_libjpeg *dts_libjpeg_open(const char *path, char *why, size_t size);
 /* The file that the library was loaded from, or NULL. */
 const char *dts_libjpeg_path(const dts_libjpeg *library);
 
+/* Is it a function of the library? */
+int dts_libjpeg_owns(const dts_libjpeg *library, void *function);
+
 /* One for each ABI, from libjpeg_impl.h: does the library take our structures? */
 int dts_libjpeg62_accepts(const dts_libjpeg *library, char *why, size_t size);
 int dts_libjpeg80_accepts(const dts_libjpeg *library, char *why, size_t size);

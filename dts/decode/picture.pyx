@@ -22,6 +22,7 @@ from dts.decode.jpeg cimport (
     jpeg_orientation,
     jpeg_reason,
     jpeg_rows,
+    jpeg_scale,
     jpeg_spliced,
     jpeg_start,
     jpeg_stop,
@@ -77,6 +78,9 @@ cdef class Decoder:
     warnings : int
         Harmless oddities of the last picture: end marker missing with all pixels there, stray
         bytes, and broken EXIF where `orientation` was asked for.
+    own_entropy : bool
+        Whether the Huffman codes of the last picture were read by this package's own decoder:
+        baseline files in one scan, as far as they were without fault. libjpeg read them else.
     """
 
     cdef dts_jpeg *j
@@ -94,6 +98,10 @@ cdef class Decoder:
         free(self.scratch)
 
     @property
+    def own_entropy(self):
+        return bool(self.j.own_entropy)
+
+    @property
     def spliced(self):
         return jpeg_spliced(self.j)
 
@@ -103,31 +111,33 @@ cdef class Decoder:
 
     def header(self, data):
         """Read the header of a JPEG. See `header`."""
-        return self._run(data, HEADER, None, 0, None)
+        return self._run(data, HEADER, None, 0, None, 1)
 
     def orientation(self, data):
         """Read the EXIF orientation of a JPEG. See `orientation`."""
-        return self._run(data, ORIENTATION, None, 0, None)
+        return self._run(data, ORIENTATION, None, 0, None, 1)
 
     def check(self, data):
         """Look for damage in a JPEG: read all of it, keep no pixel. See `check`."""
-        return self._run(data, CHECK, None, 0, None)
+        return self._run(data, CHECK, None, 0, None, 1)
 
-    def decode(self, data, region=None, channels=3, out=None):
+    def decode(self, data, region=None, channels=3, out=None, scale=1):
         """Decode a JPEG or a region of it. See `decode`.
 
         Parameters
         ----------
-        data, region, channels
+        data, region, channels, scale
             As for `decode`.
         out : ndarray (h, w, channels) of uint8, optional
             Where to put the pixels; C-contiguous.
         """
         if channels not in (1, 3):
             raise ValueError(f"channels must be 1 or 3, not {channels!r}")
-        return self._run(data, DECODE, region, channels, out)
+        if scale not in (1, 2, 4, 8):
+            raise ValueError(f"scale must be 1, 2, 4 or 8, not {scale!r}")
+        return self._run(data, DECODE, region, channels, out, scale)
 
-    cdef _run(self, data, int wanted, region, int channels, out):
+    cdef _run(self, data, int wanted, region, int channels, out, int scale):
         cdef Py_buffer buffer
         if self.busy:
             raise RuntimeError("this Decoder is in use by another thread")
@@ -142,7 +152,9 @@ cdef class Decoder:
                     return jpeg_orientation(self.j)
                 if wanted == CHECK:
                     return self._read_through(header)
-                return self._region(header, region, channels, out)
+                if jpeg_scale(self.j, scale) != scale:
+                    raise ValueError("simplejpeg is the JPEG library: it decodes at scale 1 only")
+                return self._region(region, channels, out)
             finally:
                 jpeg_stop(self.j)
                 PyBuffer_Release(&buffer)
@@ -158,15 +170,15 @@ cdef class Decoder:
         return JpegHeader(info.width, info.height, info.components, info.mcu_width,
                           info.mcu_height, bool(info.progressive), info.restart_interval)
 
-    cdef _region(self, header, region, int channels, out):
-        cdef int x, y, w, h, status
+    cdef _region(self, region, int channels, out):
+        cdef int x, y, w, h, status, width = self.j.width, height = self.j.height
         cdef uint8_t[:, :, ::1] pixels
         if region is None:
-            region = (0, 0, header.width, header.height)
+            region = (0, 0, width, height)
         x, y, w, h = map(index, region)
-        if x < 0 or y < 0 or w < 1 or h < 1 or x > header.width - w or y > header.height - h:
+        if x < 0 or y < 0 or w < 1 or h < 1 or x > width - w or y > height - h:
             raise ValueError(f"region {(x, y, w, h)} is not within the picture, which is "
-                             f"{header.width} x {header.height}")
+                             f"{width} x {height}")
         shape = (h, w, channels)
         if out is None:
             out = np.empty(shape, np.uint8)
@@ -232,7 +244,7 @@ cdef class Decoder:
         return DTS_OK
 
 
-def decode(data, region=None, channels=3):
+def decode(data, region=None, channels=3, scale=1):
     """Decode a JPEG, or only a region of it.
 
     Parameters
@@ -244,6 +256,9 @@ def decode(data, region=None, channels=3):
         for bit. Default: all of it.
     channels : {3, 1}
         3: RGB (grey files give three equal channels). 1: grey (luma of colour files).
+    scale : {1, 2, 4, 8}
+        Decode at one over this: sides are divided and rounded up, and `region` is in those pixels.
+        About the mean of each square of pixels, and much cheaper than that. With a libjpeg only.
 
     Returns
     -------
@@ -255,14 +270,14 @@ def decode(data, region=None, channels=3):
         Not a JPEG, of a kind that is not supported, over the pixel limit, or damaged in the part
         that was read.
     ValueError
-        The region is not within the picture.
+        The region is not within the picture, or simplejpeg is asked for another scale than 1.
 
     Notes
     -----
     Only what the region needs is read, so damage below it is not seen. Bytes that were changed
     within the coded data and still decode are seen by no decoder: that is what checksums are for.
     """
-    return Decoder().decode(data, region, channels)
+    return Decoder().decode(data, region, channels, scale=scale)
 
 
 def header(data):

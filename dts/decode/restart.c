@@ -208,7 +208,7 @@ static size_t splice(dts_jpeg *j, int x, int y, int w, int h, int *width, int *h
     dts_splice *s = &j->splice;
     const int mode = dts_splice_mode();
     cells c;
-    if (mode == DTS_SPLICE_NEVER || !j->library || j->info.progressive ||
+    if (mode == DTS_SPLICE_NEVER || !j->library || j->info.progressive || j->scale != 1 ||
         !find_cells(j, x, y, w, h, &c) || (mode == DTS_SPLICE_AUTO && !pays(&c)) ||
         !reserve(s, (size_t)j->size))
         return 0;

@@ -17,6 +17,7 @@ ctypedef struct dts_plan:
     int array_height        # samples are plain arrays of this size; 0: they are JPEG pictures
     int array_width
     int exif                # turn pictures upright, as EXIF says; sizes and boxes are then those
+    int fast_decode         # decode at a smaller scale where the box is far larger than its target
     int out_channels        # in a batch: channels, or 4
     int height              # of a finished sample
     int width

@@ -329,6 +329,7 @@ cdef class SplitPipeline:
         if config.array_size is not None:
             s.plan.array_height, s.plan.array_width = config.array_size
         s.plan.exif = config.exif_orientation
+        s.plan.fast_decode = config.fast_decode
         for k in range(config.channels):
             s.plan.norm.scale[k] = config.scale[k]
             s.plan.norm.bias[k] = config.bias[k]

@@ -19,6 +19,7 @@ ctypedef struct dts_source:
     int width
     int height
     int channels
+    int fast                # it may be decoded at 1/2, 1/4 or 1/8 (Setup.fast_decode)
     int orientation         # of the picture in the decoder: EXIF, 1 to 8; width, height: upright
 
 

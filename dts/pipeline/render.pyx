@@ -11,7 +11,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from dts.decode.jpeg cimport (
-    jpeg_free, jpeg_new, jpeg_rows, jpeg_start, jpeg_stop, stored_box, upright_rows, upright_size,
+    jpeg_free, jpeg_new, jpeg_rows, jpeg_scale, jpeg_start, jpeg_stop, stored_box, upright_rows,
+    upright_size,
 )
 from dts.kernels.kernels cimport (
     dts_filter, dts_kernels, dts_shape, filter_free, filter_make, get_kernels,
@@ -257,14 +258,63 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
     return DTS_OK
 
 
-cdef int render_resized(dts_scratch *s, const dts_source *source, const dts_view *v,
+cdef int smaller(dts_scratch *s, const dts_source *source, const dts_view *v) noexcept nogil:
+    """How much smaller to decode: as far as the box is still as large as what it is resized to.
+
+    Without antialiasing a resize picks single pixels, so nothing may be averaged before it.
+    """
+    cdef int scale = 8
+    if source.pixels != NULL or not source.fast or not v.antialias:
+        return 1
+    while scale > 1 and (v.box_w < <int64_t> scale * v.virtual_w
+                         or v.box_h < <int64_t> scale * v.virtual_h):
+        scale >>= 1
+    return jpeg_scale(s.jpeg, scale) if scale > 1 else 1
+
+
+cdef double at_scale(int *size, int scale, bint from_end) noexcept nogil:
+    """Make the length of an axis that of the smaller picture.
+
+    Its last pixel may reach past the end. Returns by how many pixels the axis is longer for that
+    at its beginning, where it is counted from the other end of what is stored.
+    """
+    cdef int before = size[0]
+    size[0] = (before + scale - 1) // scale
+    return size[0] - <double> before / scale if from_end else 0.0
+
+
+cdef int axis_filter(dts_filter *f, int box, int length, int scale, double shift, int *first,
+                     int virtual, int window, int n) noexcept nogil:
+    """The filter of an axis whose box lies between pixels of the smaller picture."""
+    cdef double begin = <double> box / scale + shift, end = <double> (box + length) / scale + shift
+    cdef int last = <int> end
+    first[0] = <int> begin
+    if last < end:
+        last += 1
+    return filter_make(f, begin - first[0], end - begin, 0, last - first[0], virtual, window, n, 1)
+
+
+cdef int render_resized(dts_scratch *s, const dts_source *picture, const dts_view *v,
                         const dts_sink *sink) noexcept nogil:
+    cdef dts_source small = picture[0]
+    cdef const dts_source *source = &small
     cdef Feed f
     cdef dts_filter *fx = &s.fx
     cdef dts_filter *fy = &s.fy
-    cdef int row, k, count, top, status
+    cdef int row, k, count, top, status, box_x = v.box_x, box_y = v.box_y, turn = small.orientation
+    cdef int scale = smaller(s, picture, v)
     cdef int64_t width
-    if (filter_make(fx, 0.0, v.box_w, 0, v.box_w, v.virtual_w, v.win_x, v.win_w, v.antialias) != 0
+    cdef double shift_x, shift_y
+    if scale > 1:
+        shift_x = at_scale(&small.width, scale, turn in (2, 3, 6, 7))
+        shift_y = at_scale(&small.height, scale, turn in (3, 4, 7, 8))
+        if (axis_filter(fx, v.box_x, v.box_w, scale, shift_x, &box_x, v.virtual_w, v.win_x,
+                        v.win_w) != 0
+                or axis_filter(fy, v.box_y, v.box_h, scale, shift_y, &box_y, v.virtual_h,
+                               v.win_y, v.win_h) != 0):
+            return DTS_NO_MEMORY
+    elif (filter_make(fx, 0.0, v.box_w, 0, v.box_w, v.virtual_w, v.win_x, v.win_w,
+                      v.antialias) != 0
             or filter_make(fy, 0.0, v.box_h, 0, v.box_h, v.virtual_h, v.win_y, v.win_h,
                            v.antialias) != 0):
         return DTS_NO_MEMORY
@@ -272,13 +322,13 @@ cdef int render_resized(dts_scratch *s, const dts_source *source, const dts_view
     status = grow(<void **> &s.line, &s.line_bytes, 2 * width + SLACK)
     if status != DTS_OK:
         return status
-    status = feed_open(s, &f, source, v.box_x + fx.first, v.box_y + fy.first, fx.last - fx.first,
+    status = feed_open(s, &f, source, box_x + fx.first, box_y + fy.first, fx.last - fx.first,
                        fy.last - fy.first, fy.taps)
     if status != DTS_OK:
         return status
     for row in range(v.win_h):
         count = fy.count[row]
-        top = v.box_y + fy.start[row]
+        top = box_y + fy.start[row]
         status = feed_rows(s, &f, top, count)
         if status != DTS_OK:
             return status

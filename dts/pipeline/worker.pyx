@@ -212,6 +212,7 @@ cdef int process_sample(dts_scratch *s, const dts_plan *plan, const dts_sample *
         source.width = info.width
         source.height = info.height
         source.stride = 0
+        source.fast = plan.fast_decode
         if plan.exif:
             source.orientation = jpeg_orientation(s.jpeg)
             upright_size(source.orientation, &source.width, &source.height)

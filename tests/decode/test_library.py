@@ -173,6 +173,19 @@ _Static_assert(sizeof(ljpeg_decompress) == sizeof(struct jpeg_decompress_struct)
 _Static_assert(sizeof(ljpeg_component) == sizeof(jpeg_component_info), "component");
 _Static_assert(offsetof(ljpeg_component, quant_table) ==
                offsetof(jpeg_component_info, quant_table), "quant_table");
+C(scale_num); C(scale_denom); C(arith_code); C(restart_interval); C(max_h_samp_factor);
+C(comps_in_scan); C(entropy);
+#define NAMED(ours, our, theirs, their) \\
+    _Static_assert(offsetof(ours, our) == offsetof(theirs, their), #our); \\
+    _Static_assert(sizeof(((ours *)0)->our) == sizeof(((theirs *)0)->their), #our)
+#define D(our, their) NAMED(ljpeg_decompress, our, struct jpeg_decompress_struct, their)
+D(dc_tables, dc_huff_tbl_ptrs); D(ac_tables, ac_huff_tbl_ptrs); D(mcus_per_row, MCUs_per_row);
+D(scan_components, cur_comp_info); D(mcu_rows, MCU_rows_in_scan);
+D(blocks_in_mcu, blocks_in_MCU); D(mcu_membership, MCU_membership);
+NAMED(ljpeg_component, dc_table_number, jpeg_component_info, dc_tbl_no);
+NAMED(ljpeg_component, ac_table_number, jpeg_component_info, ac_tbl_no);
+NAMED(ljpeg_component, component_needed, jpeg_component_info, component_needed);
+NAMED(ljpeg_huffman, counts, JHUFF_TBL, bits); NAMED(ljpeg_huffman, symbols, JHUFF_TBL, huffval);
 _Static_assert((int)LJPEG_GRAYSCALE == JCS_GRAYSCALE && (int)LJPEG_RGB == JCS_RGB &&
                (int)LJPEG_CMYK == JCS_CMYK && (int)LJPEG_ISLOW == JDCT_ISLOW, "constants");
 _Static_assert(LJPEG_MESSAGE == JMSG_LENGTH_MAX, "message buffer");
