@@ -303,12 +303,13 @@ def test_damage(photo, data):
         assert always[1:3] == never[1:3]
         assert always[3] == 0
         return
-    assert always[2] == never[2] or never[1] is not None
+    assert always[2] <= never[2] or never[1] is not None
     if never[1] is None:
         assert np.array_equal(always[0], never[0])
-        return
-    # The one sees an error, the other one none: it is not in what the region needs, or in the
-    # last interval of it, whose end is not looked at to the byte.
+        if always[2] == never[2]:
+            return
+    # The one sees an error or warns, the other one does not: it is not in what the region needs,
+    # or in the last interval of it, whose end is not looked at to the byte.
     wanted = needed(head, region)
     hit = next(i for i, (start, end) in enumerate(bounds) if at < end + 2)
     assert hit not in wanted - {max(wanted)}, (at, region)
