@@ -32,17 +32,16 @@ WHY = {
     "Resize": "weights are Q14 integers, the vertical pass comes first and keeps 7 more bits",
     "RandomHorizontalFlip": "",
     "RandomVerticalFlip": "",
-    "RandomRotation": "bilinear: torchvision interpolates in float32; Pillow rotates about "
-    "another centre for even sides",
-    "ColorJitter": "torchvision truncates after each step in float32; Pillow rounds its mean "
-    "of the picture to an integer first",
+    "RandomRotation": "bilinear: order of float32 sums; Pillow decides ties of nearest otherwise",
+    "ColorJitter": "Pillow rounds where torchvision truncates, and the mean of the picture to an "
+    "integer first",
     "RandomGrayscale": "Pillow's weights are 16-bit integers and it rounds",
     "RandomAutocontrast": "Pillow builds a table, with other rounding",
     "RandomEqualize": "",
     "RandomInvert": "",
     "RandomPosterize": "",
     "RandomSolarize": "",
-    "RandomAdjustSharpness": "Pillow rounds the blurred picture to bytes first",
+    "RandomAdjustSharpness": "",
     "GaussianBlur": "torchvision's kernel is float32; Pillow's is a sum of box filters: not "
     "compared",
 }
