@@ -81,6 +81,20 @@ def augment():
     return {"TrivialAugmentWide": TrivialAugmentWide(), "RandAugment": RandAugment()}
 
 
+def geometry():
+    import dts
+
+    return {
+        "Pad(4, reflect)+crop": dts.RandomCrop(SIDE, padding=4, padding_mode="reflect"),
+        "RandomCrop(padding=4)": dts.RandomCrop(SIDE, padding=4),
+        "RandomVerticalFlip": dts.RandomVerticalFlip(1.0),
+        "RandomRotation(nearest)": dts.RandomRotation(30),
+        "RandomRotation(bilinear)": dts.RandomRotation(30, "bilinear"),
+        "RandomScale": dts.RandomScale(0.8, 1.2),
+        "RandomErasing(random)": dts.RandomErasing(1.0, value="random"),
+    }
+
+
 def dts_times(turns, isa):
     """Microseconds by operation, the copy taken out."""
     from dts import kernels
@@ -90,7 +104,7 @@ def dts_times(turns, isa):
         kernels.select_isa(isa)
     image = picture()
     chains = {"": ()}
-    for family in (colour, tone, blur, noise, augment):
+    for family in (colour, tone, blur, noise, augment, geometry):
         chains |= family()
     best = dict.fromkeys(chains, float("inf"))
     for _ in range(turns):
@@ -128,6 +142,14 @@ def torch_calls() -> dict[str, Callable[[], object]]:
         "GaussianNoise": v2.GaussianNoise(),
         "TrivialAugmentWide": v2.TrivialAugmentWide(),
         "RandAugment": v2.RandAugment(),
+        "Pad(4, reflect)+crop": v2.RandomCrop(SIDE, padding=4, padding_mode="reflect"),
+        "RandomCrop(padding=4)": v2.RandomCrop(SIDE, padding=4),
+        "RandomVerticalFlip": v2.RandomVerticalFlip(1.0),
+        "RandomRotation(nearest)": v2.RandomRotation(30),
+        "RandomRotation(bilinear)": v2.RandomRotation(
+            30, interpolation=v2.InterpolationMode.BILINEAR
+        ),
+        "RandomErasing(random)": v2.RandomErasing(1.0, value="random"),
     }
     return {name: lambda op=op: op(tensor) for name, op in ops.items()}
 
@@ -168,6 +190,14 @@ def cv2_calls() -> dict[str, Callable[[], object]]:
                            for v in cv2.split(image)], -1)  # fmt: skip
         return cv2.LUT(image, tables.clip(0, 255).astype(np.uint8)[None])
 
+    turn = cv2.getRotationMatrix2D((SIDE / 2, SIDE / 2), 17, 1)
+
+    def rotated(flags):
+        return cv2.warpAffine(image, turn, (SIDE, SIDE), flags=flags)
+
+    def padded(border):
+        return cv2.copyMakeBorder(image, 4, 4, 4, 4, border)[3 : 3 + SIDE, 5 : 5 + SIDE].copy()
+
     def with_noise():
         normal = np.empty(image.shape, np.int16)
         cv2.randn(normal, 0, 25)
@@ -189,6 +219,11 @@ def cv2_calls() -> dict[str, Callable[[], object]]:
         "GaussianBlur(5, 1)": lambda: cv2.GaussianBlur(image, (5, 5), 1.0),
         "GaussianBlur(23, 3)": lambda: cv2.GaussianBlur(image, (23, 23), 3.0),
         "GaussianNoise": with_noise,
+        "Pad(4, reflect)+crop": lambda: padded(cv2.BORDER_REFLECT_101),
+        "RandomCrop(padding=4)": lambda: padded(cv2.BORDER_CONSTANT),
+        "RandomVerticalFlip": lambda: cv2.flip(image, 0),
+        "RandomRotation(nearest)": lambda: rotated(cv2.INTER_NEAREST),
+        "RandomRotation(bilinear)": lambda: rotated(cv2.INTER_LINEAR),
     }
 
 
