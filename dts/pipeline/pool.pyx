@@ -1,241 +1,40 @@
-"""SplitPipeline: the threads of one split, from loader to batch slots.
+"""SplitPipeline: loader, threads and batch slots of one split, as one object.
 
-Whoever is free takes the next positions of the epoch from one counter, the ticket. Position q
-belongs to row q mod B of batch q div B, so what a batch holds depends neither on how many workers
-there are nor on who took it. Threads live as long as the object and sleep between epochs.
+Threads live as long as the object and sleep between epochs; what they do is in crew.pyx.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
 from dts.loaders.loader cimport dts_loader
-from dts.pipeline.mixing cimport mix_finish
+from dts.pipeline.crew cimport (
+    LOG, ON_ERROR_RAISE, ON_ERROR_REPLACE, ON_ERROR_SKIP, dts_crew, dts_worker, worker_main,
+)
 from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport (
-    FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, dts_scratch, scratch_bytes, scratch_free,
-    scratch_init,
+    FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, scratch_bytes, scratch_free, scratch_init,
 )
-from dts.pipeline.station cimport (
-    SLOT_FREE, Slot, TransferStation, dts_batch, dts_station, station_bad, station_close,
-    station_enter, station_leave,
-)
-from dts.pipeline.worker cimport process_sample
-from dts.sample cimport dts_sample
-from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
+from dts.pipeline.station cimport SLOT_FREE, Slot, TransferStation, dts_batch, station_close
+from dts.status cimport DTS_OK, dts_error
 from dts.threads cimport (
-    dts_cond, dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_fetch_add, dts_line_start,
-    dts_line_up, dts_mutex, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_process_id,
-    dts_store_rel, dts_thread, dts_thread_bind, dts_thread_cpu_ns, dts_thread_create,
+    dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_line_start, dts_line_up, dts_mutex_init,
+    dts_mutex_lock, dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread_create,
     dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
-from dts.transforms.mix cimport Mixing, dts_mixing
+from dts.transforms.mix cimport Mixing
 
 import numpy as np
 
 from dts.errors import ClosedError, DtsError, from_status
 from dts.pipeline.mixing import mix_records
 
-cdef enum:
-    ON_ERROR_RAISE = 0
-    ON_ERROR_SKIP = 1
-    ON_ERROR_REPLACE = 2
-    LOG = 32                # errors kept in full
-    ARRAY_CLAIM = 8         # positions a ticket is good for where a sample takes microseconds
+cdef int64_t ARRAY_CLAIM = 8    # positions for a ticket where a sample takes microseconds
 
 _POLICIES = {"raise": ON_ERROR_RAISE, "skip": ON_ERROR_SKIP, "replace": ON_ERROR_REPLACE}
 _FORMATS = {"uint8": FORMAT_UINT8, "float16": FORMAT_FLOAT16, "float32": FORMAT_FLOAT32}
-
-
-ctypedef struct Shared:
-    dts_loader loader
-    dts_plan plan
-    const dts_mixing *mixing
-    dts_station *station
-    int64_t workers
-    int64_t mask_bytes
-    int64_t positions       # samples of this epoch
-    int64_t claim           # positions for a ticket
-    int64_t batch_size
-    int64_t process         # that the threads belong to
-    uint32_t epoch
-    int on_error
-    int wide_labels         # int64 labels
-    # All above stays as it is while an epoch runs; all workers write the next one; the rest is
-    # written under the lock.
-    int64_t pad_ticket[16]
-    int64_t ticket          # the first position that nobody has taken
-    int64_t pad_lock[16]
-    dts_mutex lock
-    dts_cond start
-    dts_cond idle
-    int64_t generation      # epochs started; under the lock
-    int64_t active          # workers inside the epoch
-    int64_t stop
-    int64_t logged
-    dts_error log[LOG]
-
-
-ctypedef struct Worker:
-    Shared *shared
-    int64_t index
-    dts_thread thread
-    const uint8_t *mask     # CPUs to run on; NULL: all
-    int64_t bound           # it does
-    dts_batch *batch        # that this worker is in
-    int64_t number          # of that batch; -1: in none
-    int64_t rows            # finished in it and not told yet
-    int64_t samples
-    int64_t skipped
-    int64_t replaced
-    int64_t warnings
-    int64_t spliced
-    int64_t cpu_ns
-    dts_scratch scratch
-
-
-cdef void put_label(const Shared *s, dts_batch *b, int64_t sample_row,
-                    const dts_sample *sample) noexcept nogil:
-    cdef int64_t row
-    cdef int view
-    for view in range(s.plan.views):
-        row = view * b.expected + sample_row
-        if s.wide_labels:
-            (<int64_t *> b.slot.labels)[row] = sample.label
-        else:
-            (<int32_t *> b.slot.labels)[row] = sample.label
-        b.slot.ids[row] = sample.id
-
-
-cdef void note(Shared *s, const dts_error *e) noexcept nogil:
-    dts_mutex_lock(&s.lock)
-    if s.logged < LOG:
-        s.log[s.logged] = e[0]
-    s.logged += 1
-    dts_mutex_unlock(&s.lock)
-
-
-cdef int attempt(Worker *w, const dts_sample *sample, uint8_t *out, int64_t view_bytes,
-                 dts_error *error) noexcept nogil:
-    cdef const Shared *s = w.shared
-    cdef int status = process_sample(&w.scratch, &s.plan, sample, s.epoch, out, view_bytes, error)
-    w.warnings += jpeg_warnings(w.scratch.jpeg)
-    w.spliced = jpeg_spliced(w.scratch.jpeg)
-    if status != DTS_OK:
-        error.volume = sample.volume
-        error.block = sample.block
-        error.sample = sample.index
-        error.id = sample.id
-    return status
-
-
-cdef void tell(Worker *w) noexcept nogil:
-    if w.rows:
-        station_leave(w.shared.station, w.batch, w.rows)
-        w.rows = 0
-    w.number = -1  # the batch may be full now, and its place in the ring another's
-
-
-cdef int one_sample(Worker *w, int64_t position) noexcept nogil:
-    cdef Shared *s = w.shared
-    cdef dts_sample sample
-    cdef dts_sample other
-    cdef dts_error error
-    cdef dts_error second
-    cdef dts_batch *b
-    cdef uint8_t *out
-    cdef int64_t row = position % s.batch_size, view_bytes
-    cdef int k, got, status
-    dts_error_clear(&error)
-    # The sample first: its block's window then counts as in use, and whoever fills earlier batches
-    # finds its own window free to load.
-    status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
-    if status == DTS_CLOSED:
-        return DTS_CLOSED
-    if position // s.batch_size != w.number:
-        tell(w)
-        w.batch = station_enter(s.station, position // s.batch_size)
-        if w.batch == NULL:
-            return DTS_CLOSED
-        w.number = position // s.batch_size
-    b = w.batch
-    out = b.slot.images + row * s.plan.sample_bytes
-    view_bytes = b.expected * s.plan.sample_bytes
-    if status == DTS_OK:
-        status = attempt(w, &sample, out, view_bytes, &error)
-    error.position = position
-    k = 0
-    while status != DTS_OK and s.on_error == ON_ERROR_REPLACE:
-        dts_error_clear(&second)
-        got = s.loader.replacement(s.loader.self, <int> w.index, position, &sample, k, &other,
-                                   &second)
-        if got == DTS_CLOSED:
-            return DTS_CLOSED
-        if got == DTS_END:
-            break
-        k += 1
-        if got == DTS_OK and attempt(w, &other, out, view_bytes, &second) == DTS_OK:
-            note(s, &error)
-            w.replaced += 1
-            sample = other
-            status = DTS_OK
-    if status == DTS_OK:
-        w.samples += 1
-        put_label(s, b, row, &sample)
-    else:
-        if s.on_error != ON_ERROR_RAISE:
-            note(s, &error)
-        if s.on_error == ON_ERROR_SKIP:
-            w.skipped += 1
-        station_bad(s.station, b, row, &error)
-    if s.mixing.n:
-        mix_finish(&s.plan, s.mixing, b.slot, s.epoch, w.number, b.expected, row, sample.label,
-                   status == DTS_OK)
-    w.rows += 1
-    return DTS_OK
-
-
-cdef void one_epoch(Worker *w) noexcept nogil:
-    cdef Shared *s = w.shared
-    cdef int64_t position, last
-    w.rows = 0
-    w.number = -1
-    while True:
-        position = dts_fetch_add(&s.ticket, s.claim)
-        if position >= s.positions:
-            return
-        last = min(position + s.claim, s.positions)
-        while position < last:
-            if one_sample(w, position) != DTS_OK:
-                return  # the epoch ended, nobody counts these rows
-            position += 1
-        tell(w)
-
-
-cdef void worker_main(void *arg) noexcept nogil:
-    cdef Worker *w = <Worker *> arg
-    cdef Shared *s = w.shared
-    cdef int64_t seen = 0
-    w.bound = w.mask != NULL and dts_thread_bind(w.mask, s.mask_bytes) == 0
-    while True:
-        dts_mutex_lock(&s.lock)
-        while s.generation == seen and not s.stop:
-            dts_cond_wait(&s.start, &s.lock)
-        seen = s.generation
-        dts_mutex_unlock(&s.lock)
-        if s.stop:
-            return
-        one_epoch(w)
-        s.loader.finish(s.loader.self, <int> w.index)
-        w.cpu_ns = dts_thread_cpu_ns()
-        dts_mutex_lock(&s.lock)
-        s.active -= 1
-        if s.active == 0:
-            dts_cond_broadcast(&s.idle)
-        dts_mutex_unlock(&s.lock)
 
 
 @cython.no_gc_clear  # the reader must still be there when the threads are stopped
@@ -262,9 +61,9 @@ cdef class SplitPipeline:
         No memory for the workers' state.
     """
 
-    cdef Shared *shared
+    cdef dts_crew *crew
     cdef char *workers          # one after the other, each at the start of a cache line
-    cdef void *shared_memory
+    cdef void *crew_memory
     cdef void *worker_memory
     cdef int64_t started
     cdef readonly object reader
@@ -283,7 +82,7 @@ cdef class SplitPipeline:
     cdef int64_t finished       # token of the epoch that last ran to its end
 
     def __cinit__(self, reader, stages, config, paths, names=None):
-        cdef Shared *s
+        cdef dts_crew *s
         cdef int k
         cdef size_t line = dts_line_up(1)
         self.reader = reader
@@ -298,11 +97,11 @@ cdef class SplitPipeline:
             config.prefetch, config.max_held, config.views, config.classes,
         )
         self.station.keep = config.keep
-        self.shared_memory = calloc(1, sizeof(Shared) + line)
-        self.worker_memory = calloc(config.workers + 1, dts_line_up(sizeof(Worker)))
-        if self.shared_memory == NULL or self.worker_memory == NULL:
+        self.crew_memory = calloc(1, sizeof(dts_crew) + line)
+        self.worker_memory = calloc(config.workers + 1, dts_line_up(sizeof(dts_worker)))
+        if self.crew_memory == NULL or self.worker_memory == NULL:
             raise MemoryError("no memory for the preprocessing threads")
-        s = self.shared = <Shared *> dts_line_start(self.shared_memory)
+        s = self.crew = <dts_crew *> dts_line_start(self.crew_memory)
         self.workers = <char *> dts_line_start(self.worker_memory)
         s.loader = (<dts_loader *> <uintptr_t> reader.address)[0]
         s.station = &self.station.c
@@ -314,7 +113,7 @@ cdef class SplitPipeline:
             s.mask_bytes = len(config.worker_masks[0])
         s.claim = 1
         if config.array_size is not None:
-            s.claim = max(1, min(<int64_t> ARRAY_CLAIM, s.batch_size // s.workers))
+            s.claim = max(1, min(ARRAY_CLAIM, s.batch_size // s.workers))
         s.on_error = _POLICIES[config.on_error]
         s.wide_labels = self.station.label_dtype.itemsize == 8
         s.process = dts_process_id()
@@ -337,7 +136,7 @@ cdef class SplitPipeline:
 
     cdef _enter_stage(self, epoch):
         """Take the chain and shape of an epoch. No worker may be inside."""
-        cdef dts_plan *p = &self.shared.plan
+        cdef dts_plan *p = &self.crew.plan
         for first, chain, shape in self.stages:
             if first <= epoch:
                 self.chain, found = chain, shape
@@ -350,7 +149,7 @@ cdef class SplitPipeline:
 
     cdef _fill_pixels(self):
         """What each operation erases with, as one pixel in the output's format."""
-        cdef dts_plan *p = &self.shared.plan
+        cdef dts_plan *p = &self.crew.plan
         cdef const uint8_t[::1] view
         cdef int i
         for i in range(self.chain.n):
@@ -365,21 +164,21 @@ cdef class SplitPipeline:
             memcpy(p.fill[i], &view[0], len(raw))
 
     def __dealloc__(self):
-        if self.shared == NULL:
-            free(self.shared_memory)
+        if self.crew == NULL:
+            free(self.crew_memory)
             free(self.worker_memory)
             return
-        if self.shared.process == dts_process_id():
+        if self.crew.process == dts_process_id():
             if self.running:
-                station_close(self.shared.station)
+                station_close(self.crew.station)
                 self.reader.end_epoch()
             self._stop_threads()
             free(self.worker_memory)
-            free(self.shared_memory)
+            free(self.crew_memory)
         # In a forked child the threads are gone and their locks may be held for ever: leave them.
 
     cdef void _stop_threads(self):
-        cdef Shared *s = self.shared
+        cdef dts_crew *s = self.crew
         cdef int64_t k
         with nogil:
             dts_mutex_lock(&s.lock)
@@ -392,22 +191,22 @@ cdef class SplitPipeline:
                 scratch_free(&self._worker(k).scratch)
         self.started = 0
 
-    cdef Worker *_worker(self, int64_t k) noexcept nogil:
-        return <Worker *> (self.workers + k * <int64_t> dts_line_up(sizeof(Worker)))
+    cdef dts_worker *_worker(self, int64_t k) noexcept nogil:
+        return <dts_worker *> (self.workers + k * <int64_t> dts_line_up(sizeof(dts_worker)))
 
     cdef int _check(self) except -1:
-        if self.shared.process != dts_process_id():
+        if self.crew.process != dts_process_id():
             raise ClosedError("made before a fork: build a Preprocessor in the child")
         if self.closed:
             raise ClosedError("the Preprocessor was closed")
         return 0
 
     cdef int _start_threads(self) except -1:
-        cdef Worker *w
-        cdef Shared *s = self.shared
+        cdef dts_worker *w
+        cdef dts_crew *s = self.crew
         while self.started < s.workers:
             w = self._worker(self.started)
-            w.shared = s
+            w.crew = s
             w.index = self.started
             if self.masks is not None:
                 w.mask = <const uint8_t *> <const char *> self.masks + w.index * s.mask_bytes
@@ -430,7 +229,7 @@ cdef class SplitPipeline:
 
     def begin(self, epoch):
         """Start an epoch; one that is still running ends. Returns the token that `next` takes."""
-        cdef Shared *s = self.shared
+        cdef dts_crew *s = self.crew
         cdef int64_t n
         self._check()
         self.end()
@@ -496,12 +295,12 @@ cdef class SplitPipeline:
             t.open_next()
         slot = t.open_slots.pop(0)
         self.taken += 1
-        if bad and self.shared.on_error != ON_ERROR_SKIP:
+        if bad and self.crew.on_error != ON_ERROR_SKIP:
             dts_store_rel(&slot.c.state, SLOT_FREE)
             raise self.exception(&error)
         mixes = None if not self.mixing.c.n else mix_records(
-            self.mixing, self.config.seed, self.shared.epoch, index, self.shared.plan.height,
-            self.shared.plan.width, t.views, np.asarray(<uint8_t[:rows]> slot.c.bad) != 0,
+            self.mixing, self.config.seed, self.crew.epoch, index, self.crew.plan.height,
+            self.crew.plan.width, t.views, np.asarray(<uint8_t[:rows]> slot.c.bad) != 0,
         )
         if bad:
             rows = t.drop_bad_rows(slot, rows)
@@ -538,14 +337,14 @@ cdef class SplitPipeline:
         token : int, optional
             What `begin` returned: only that epoch is ended, not one that was begun since.
         """
-        if not self.running or self.shared.process != dts_process_id():
+        if not self.running or self.crew.process != dts_process_id():
             return
         if token is not None and token != self.station.token:
             return
         self.running = False
         try:
             if self.taken < self.n_batches:
-                station_close(self.shared.station)
+                station_close(self.crew.station)
                 self.reader.end_epoch()
         finally:  # Ctrl-C may come in between, and the next epoch needs idle workers
             self._wait_idle()
@@ -553,7 +352,7 @@ cdef class SplitPipeline:
         self.reader.end_epoch()
 
     cdef void _wait_idle(self) noexcept:
-        cdef Shared *s = self.shared
+        cdef dts_crew *s = self.crew
         with nogil:
             dts_mutex_lock(&s.lock)
             while s.active > 0:
@@ -566,7 +365,7 @@ cdef class SplitPipeline:
         if self.closed:
             return
         self.closed = True
-        if self.shared.process != dts_process_id():
+        if self.crew.process != dts_process_id():
             return
         self.end()
         self._stop_threads()
@@ -574,8 +373,8 @@ cdef class SplitPipeline:
 
     def interrupt(self):
         """End the running epoch without waiting: whoever waits for a batch gets ClosedError."""
-        if self.running and self.shared.process == dts_process_id():
-            station_close(self.shared.station)
+        if self.running and self.crew.process == dts_process_id():
+            station_close(self.crew.station)
 
     @property
     def slot_bytes(self):
@@ -589,8 +388,8 @@ cdef class SplitPipeline:
     def _layout(self):
         """For tests: (first byte, byte after the last) in memory of all that one writer, or all
         workers, write while an epoch runs, and of what all only read."""
-        cdef Shared *s = self.shared
-        cdef Worker *w
+        cdef dts_crew *s = self.crew
+        cdef dts_worker *w
         spans = {
             "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
             "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
@@ -599,17 +398,17 @@ cdef class SplitPipeline:
         }
         for k in range(s.workers):
             w = self._worker(k)
-            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(Worker))
+            spans[f"worker {k}"] = (<uintptr_t> w, <uintptr_t> w + sizeof(dts_worker))
         return spans
 
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
-        cdef Worker *w
+        cdef dts_worker *w
         cdef int64_t k
         total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0,
                  "decode_spliced": 0}
         cpu, scratch, bound = 0, 0, 0
-        for k in range(self.shared.workers):  # counts stay when the threads are gone
+        for k in range(self.crew.workers):  # counts stay when the threads are gone
             w = self._worker(k)
             total["samples"] += w.samples
             total["skipped"] += w.skipped
@@ -619,10 +418,10 @@ cdef class SplitPipeline:
             cpu += w.cpu_ns
             bound += w.bound
             scratch += scratch_bytes(&w.scratch)
-        logged = min(self.shared.logged, <int64_t> LOG)
+        logged = min(self.crew.logged, <int64_t> LOG)
         return {
             **total,
-            "errors": [str(self.exception(&self.shared.log[k])) for k in range(logged)],
+            "errors": [str(self.exception(&self.crew.log[k])) for k in range(logged)],
             "worker_cpu_seconds": cpu * 1e-9,
             "workers_bound": bound,
             "scratch_bytes": scratch,

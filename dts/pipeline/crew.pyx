@@ -1,0 +1,160 @@
+"""The threads of one split: sample after sample, from the loader to a row of a batch.
+
+Whoever is free takes the next positions of the epoch from one counter, the ticket. Position q
+belongs to row q mod B of batch q div B, so what a batch holds depends neither on how many workers
+there are nor on who took it. No lock is taken for a sample.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
+from dts.pipeline.mixing cimport mix_finish
+from dts.pipeline.station cimport dts_batch, station_bad, station_enter, station_leave
+from dts.pipeline.worker cimport process_sample
+from dts.sample cimport dts_sample
+from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
+from dts.threads cimport (
+    dts_cond_broadcast, dts_cond_wait, dts_fetch_add, dts_mutex_lock, dts_mutex_unlock,
+    dts_thread_bind, dts_thread_cpu_ns,
+)
+
+
+cdef void put_label(const dts_crew *s, dts_batch *b, int64_t sample_row,
+                    const dts_sample *sample) noexcept nogil:
+    cdef int64_t row
+    cdef int view
+    for view in range(s.plan.views):
+        row = view * b.expected + sample_row
+        if s.wide_labels:
+            (<int64_t *> b.slot.labels)[row] = sample.label
+        else:
+            (<int32_t *> b.slot.labels)[row] = sample.label
+        b.slot.ids[row] = sample.id
+
+
+cdef void note(dts_crew *s, const dts_error *e) noexcept nogil:
+    dts_mutex_lock(&s.lock)
+    if s.logged < LOG:
+        s.log[s.logged] = e[0]
+    s.logged += 1
+    dts_mutex_unlock(&s.lock)
+
+
+cdef int attempt(dts_worker *w, const dts_sample *sample, uint8_t *out, int64_t view_bytes,
+                 dts_error *error) noexcept nogil:
+    cdef const dts_crew *s = w.crew
+    cdef int status = process_sample(&w.scratch, &s.plan, sample, s.epoch, out, view_bytes, error)
+    w.warnings += jpeg_warnings(w.scratch.jpeg)
+    w.spliced = jpeg_spliced(w.scratch.jpeg)
+    if status != DTS_OK:
+        error.volume = sample.volume
+        error.block = sample.block
+        error.sample = sample.index
+        error.id = sample.id
+    return status
+
+
+cdef void tell(dts_worker *w) noexcept nogil:
+    if w.rows:
+        station_leave(w.crew.station, w.batch, w.rows)
+        w.rows = 0
+    w.number = -1  # the batch may be full now, and its place in the ring another's
+
+
+cdef int one_sample(dts_worker *w, int64_t position) noexcept nogil:
+    cdef dts_crew *s = w.crew
+    cdef dts_sample sample
+    cdef dts_sample other
+    cdef dts_error error
+    cdef dts_error second
+    cdef dts_batch *b
+    cdef uint8_t *out
+    cdef int64_t row = position % s.batch_size, view_bytes
+    cdef int k, got, status
+    dts_error_clear(&error)
+    # The sample first: its block's window then counts as in use, and whoever fills earlier batches
+    # finds its own window free to load.
+    status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
+    if status == DTS_CLOSED:
+        return DTS_CLOSED
+    if position // s.batch_size != w.number:
+        tell(w)
+        w.batch = station_enter(s.station, position // s.batch_size)
+        if w.batch == NULL:
+            return DTS_CLOSED
+        w.number = position // s.batch_size
+    b = w.batch
+    out = b.slot.images + row * s.plan.sample_bytes
+    view_bytes = b.expected * s.plan.sample_bytes
+    if status == DTS_OK:
+        status = attempt(w, &sample, out, view_bytes, &error)
+    error.position = position
+    k = 0
+    while status != DTS_OK and s.on_error == ON_ERROR_REPLACE:
+        dts_error_clear(&second)
+        got = s.loader.replacement(s.loader.self, <int> w.index, position, &sample, k, &other,
+                                   &second)
+        if got == DTS_CLOSED:
+            return DTS_CLOSED
+        if got == DTS_END:
+            break
+        k += 1
+        if got == DTS_OK and attempt(w, &other, out, view_bytes, &second) == DTS_OK:
+            note(s, &error)
+            w.replaced += 1
+            sample = other
+            status = DTS_OK
+    if status == DTS_OK:
+        w.samples += 1
+        put_label(s, b, row, &sample)
+    else:
+        if s.on_error != ON_ERROR_RAISE:
+            note(s, &error)
+        if s.on_error == ON_ERROR_SKIP:
+            w.skipped += 1
+        station_bad(s.station, b, row, &error)
+    if s.mixing.n:
+        mix_finish(&s.plan, s.mixing, b.slot, s.epoch, w.number, b.expected, row, sample.label,
+                   status == DTS_OK)
+    w.rows += 1
+    return DTS_OK
+
+
+cdef void one_epoch(dts_worker *w) noexcept nogil:
+    cdef dts_crew *s = w.crew
+    cdef int64_t position, last
+    w.rows = 0
+    w.number = -1
+    while True:
+        position = dts_fetch_add(&s.ticket, s.claim)
+        if position >= s.positions:
+            return
+        last = min(position + s.claim, s.positions)
+        while position < last:
+            if one_sample(w, position) != DTS_OK:
+                return  # the epoch ended, nobody counts these rows
+            position += 1
+        tell(w)
+
+
+cdef void worker_main(void *arg) noexcept nogil:
+    cdef dts_worker *w = <dts_worker *> arg
+    cdef dts_crew *s = w.crew
+    cdef int64_t seen = 0
+    w.bound = w.mask != NULL and dts_thread_bind(w.mask, s.mask_bytes) == 0
+    while True:
+        dts_mutex_lock(&s.lock)
+        while s.generation == seen and not s.stop:
+            dts_cond_wait(&s.start, &s.lock)
+        seen = s.generation
+        dts_mutex_unlock(&s.lock)
+        if s.stop:
+            return
+        one_epoch(w)
+        s.loader.finish(s.loader.self, <int> w.index)
+        w.cpu_ns = dts_thread_cpu_ns()
+        dts_mutex_lock(&s.lock)
+        s.active -= 1
+        if s.active == 0:
+            dts_cond_broadcast(&s.idle)
+        dts_mutex_unlock(&s.lock)
