@@ -124,7 +124,14 @@ def test_rows_before_the_fault_are_kept(photo):
     assert np.array_equal(decoder.decode(file), whole)
 
 
-ENDS = [b"", b"\xff", b"\x00\xff\xd9", b"\xff\xff\xd9", b"\xff\xd0\xff\xd9"]
+ENDS = [
+    b"",
+    b"\xff",
+    b"\x00\xff\xd9",
+    b"\xff\xff\xd9",
+    b"\xff\xd0\xff\xd9",
+    bytes(range(1, 40)) + b"\xff\xd9",
+]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -134,13 +141,14 @@ def test_odd_ends(photo, end):
     check_same(decode.Decoder(), file[:-2] + end)
 
 
+@pytest.mark.parametrize("subsampling", ["4:2:0", "4:4:4"])
 @pytest.mark.parametrize("end", ENDS)
-def test_odd_ends_of_a_spliced_part(photo, end):
+def test_odd_ends_of_a_spliced_part(photo, end, subsampling):
     """Of the part, then of the whole picture, which is asked by its last row only."""
-    file = photo(64, 48, restart_marker_rows=1)[:-2] + end
+    file = photo(64, 47, subsampling=subsampling, restart_marker_rows=1)[:-2] + end
     before = jpeg.set_splicing("always")
     try:
-        for region in (None, (0, 30, 64, 18), (10, 47, 3, 1)):
+        for region in (None, (0, 30, 64, 17), (10, 46, 3, 1)):
             check_same(decode.Decoder(), file, region)
     finally:
         jpeg.set_splicing(before)
@@ -164,7 +172,7 @@ def test_several_scans_are_left_to_libjpeg(make, scans):
 
 
 def test_oddities_of_a_spliced_part(make):
-    """The part alone is read anew: damage outside of it stays unseen, as with libjpeg's decoder."""
+    """The part is read anew, so damage outside of it is unseen, as with libjpeg's decoder."""
     file = make(24, 8, [(1, 1)], restart=1)
     head = file[: file.index(b"\xff\xda") + 10]
     no_code = b"\xf0\x00"
