@@ -65,10 +65,10 @@ int dts_jpeg_header(dts_jpeg *j, const uint8_t *data, int64_t size, dts_jpeg_inf
     j->reason[0] = 0;
     if (dts_jpeg_parse(j) != DTS_OK)
         return j->status;
+    dts_jpeg_scale(j, 1);
     j->stage = DTS_JPEG_HEADER;
     if (j->ops->header(j) != DTS_OK)
         return dts_jpeg_stop(j);
-    dts_jpeg_scale(j, 1);
     *info = j->info;
     return DTS_OK;
 }

@@ -34,13 +34,14 @@ static int is_known(codec *k, const ljpeg_entropy *entropy) {
 }
 
 /* After start_decompress. One scan with Huffman codes of all components: else libjpeg goes other
- * ways than MCU by MCU, or the codes are others. */
+ * ways than MCU by MCU, or the codes are others. After the first of several scans libjpeg has read
+ * on to the end, and there may be tables that it has never checked. */
 static void take_over(codec *k) {
     ljpeg_decompress *c = &k->c;
     dts_huff *h = &k->huff;
     if (k->plain || !dts_jpeg_own_entropy() || c->progressive_mode || c->arith_code ||
-        c->comps_in_scan != c->num_components || c->blocks_in_mcu > DTS_HUFF_BLOCKS ||
-        !c->entropy || !is_known(k, c->entropy))
+        c->input_scan_number != 1 || c->comps_in_scan != c->num_components ||
+        c->blocks_in_mcu > DTS_HUFF_BLOCKS || !c->entropy || !is_known(k, c->entropy))
         return;
     for (int i = 0; i < c->blocks_in_mcu; i++) {
         const ljpeg_component *comp = c->scan_components[c->mcu_membership[i]];

@@ -295,15 +295,13 @@ static int begin(dts_jpeg *j, int y, int64_t warnings) {
     return j->status;
 }
 
-/* Our entropy decoder gave up: decode the picture anew without it, from row y on. What it met before
- * was all right, so no warning was counted since start_decompress. A part that was spliced is not
- * tried again, but given up for the whole picture. */
+/* Our entropy decoder gave up: decode the picture anew without it, from row y on; of a part that was
+ * spliced, that part, so that what is told of the rest does not depend on who met the oddity. What
+ * it met before was all right, so no warning was counted since start_decompress. */
 static int begin_again(dts_jpeg *j, int y) {
     codec *k = j->codec;
     const int64_t warnings = j->warnings;
     k->odd = 0;
-    if (j->splice.active)
-        return dts_jpeg_fail(j, DTS_BAD_IMAGE, "odd data in a spliced part");
     k->plain = 1;
     j->own_entropy = 0;
     return read_header(j) == DTS_OK ? begin(j, y, warnings) : j->status;

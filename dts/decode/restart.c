@@ -253,15 +253,15 @@ static int start_whole(dts_jpeg *j, int back) {
     j->size = s->size;
     j->info.width = s->width;
     j->info.height = s->height;
-    j->row += s->y;
+    j->row += s->y - back;
     j->row_end += s->y;
     s->x = s->y = 0;
     j->status = DTS_OK;
     j->reason[0] = 0;
-    const int row = j->row - back, status = j->ops->header(j);
+    const int status = j->ops->header(j);
     j->warnings = s->warnings;
     if (status == DTS_OK)
-        j->ops->start(j, s->box_x, row, s->box_w, j->row_end - row);
+        j->ops->start(j, s->box_x, j->row, s->box_w, j->row_end - j->row);
     return j->status;
 }
 
@@ -307,6 +307,7 @@ static void ask_whole(dts_jpeg *j) {
         j->ops->rows(j, &j->splice.bytes, 1);
     else
         dts_jpeg_fail(j, DTS_NO_MEMORY, "no memory for a row of %zu bytes", bytes);
+    j->row++;
 }
 
 void dts_splice_stop(dts_jpeg *j) {

@@ -124,13 +124,34 @@ def test_rows_before_the_fault_are_kept(photo):
     assert np.array_equal(decoder.decode(file), whole)
 
 
-@pytest.mark.parametrize(
-    "end", [b"", b"\xff", b"\x00\xff\xd9", b"\xff\xff\xd9", b"\xff\xd0\xff\xd9"]
-)
+ENDS = [
+    b"",
+    b"\xff",
+    b"\x00\xff\xd9",
+    b"\xff\xff\xd9",
+    b"\xff\xd0\xff\xd9",
+    bytes(range(1, 40)) + b"\xff\xd9",
+]
+
+
+@pytest.mark.parametrize("end", ENDS)
 def test_odd_ends(photo, end):
     """Stray bytes and what else may stand where the end marker should."""
     file = photo(64, 48)
     check_same(decode.Decoder(), file[:-2] + end)
+
+
+@pytest.mark.parametrize("subsampling", ["4:2:0", "4:4:4"])
+@pytest.mark.parametrize("end", ENDS)
+def test_odd_ends_of_a_spliced_part(photo, end, subsampling):
+    """Of the part, then of the whole picture, which is asked by its last row only."""
+    file = photo(64, 47, subsampling=subsampling, restart_marker_rows=1)[:-2] + end
+    before = jpeg.set_splicing("always")
+    try:
+        for region in (None, (0, 30, 64, 17), (10, 46, 3, 1)):
+            check_same(decode.Decoder(), file, region)
+    finally:
+        jpeg.set_splicing(before)
 
 
 @pytest.mark.parametrize("factors", [[(2, 2), (2, 1), (1, 2)], [(4, 2), (1, 1), (1, 1)], [(2, 2)]])
@@ -143,10 +164,40 @@ def test_odd_sampling(make, factors, restart):
         assert decoder.own_entropy
 
 
-def test_scans_of_single_components_are_left_to_libjpeg(make):
+@pytest.mark.parametrize("scans", [[[0], [1], [2]], [[0], [1, 2]], [[0], [0, 1, 2]]])
+def test_several_scans_are_left_to_libjpeg(make, scans):
     decoder = decode.Decoder()
-    check_same(decoder, make(50, 45, [(1, 1)] * 3, scans=[[0], [1], [2]]))
+    check_same(decoder, make(50, 45, [(1, 1)] * 3, scans=scans))
     assert not decoder.own_entropy
+
+
+def test_oddities_of_a_spliced_part(make):
+    """The part is read anew, so damage outside of it is unseen, as with libjpeg's decoder."""
+    file = make(24, 8, [(1, 1)], restart=1)
+    head = file[: file.index(b"\xff\xda") + 10]
+    no_code = b"\xf0\x00"
+    past_the_end = b"\x00\x10\x10\x10\x1f"  # DC 0, four times 16 zeros: libjpeg says nothing
+    zero = b"\x00\x0f"
+    bad = head + no_code + b"\xff\xd0" + past_the_end + b"\xff\xd1" + zero + b"\xff\xd9"
+    decoder = decode.Decoder()
+    assert decoder.decode(bad, (10, 0, 2, 2)).shape == (2, 2, 3)
+    assert decoder.spliced == 1
+    assert not decoder.own_entropy
+    for region in ((10, 0, 2, 2), (18, 0, 2, 2), None):
+        check_same(decoder, bad, region)
+
+
+def test_tables_that_no_scan_uses_are_not_read(make):
+    """Behind the last of several scans: codes that do not exist, values of 200 bits."""
+    file = make(50, 45, [(1, 1)] * 3, scans=[[0], [0, 1, 2]])
+    whole = decode.decode(file)
+    for kind in (0x00, 0x10):
+        table = bytes([kind, 200] + [0] * 15) + bytes(range(200))
+        bad = file[:-2] + b"\xff\xc4" + (len(table) + 2).to_bytes(2, "big") + table + file[-2:]
+        decoder = decode.Decoder()
+        assert np.array_equal(decoder.decode(bad), whole)
+        assert not decoder.own_entropy
+        check_same(decoder, bad)
 
 
 def test_a_file_without_tables_fails_as_in_a_new_decoder(photo):
