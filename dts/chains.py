@@ -209,8 +209,11 @@ def _norm(setup, channels):
         raise ConfigError(f"normalization: std {std} must be above 0")
     mean = mean * channels if len(mean) == 1 else mean
     std = std * channels if len(std) == 1 else std
-    with np.errstate(over="ignore", divide="ignore"):
+    try:
         scale, bias = norm_constants(mean, std)
+    except ValueError as error:  # a std that vanishes in float32, or nearly
+        raise ConfigError(f"normalization: {error}") from None
+    with np.errstate(over="ignore"):
         ends = np.abs(np.stack([-bias, np.float32(255) * scale - bias]))
     limit = HALF_MAX if setup._output[0] == "float16" else np.finfo(np.float32).max
     if not np.all(ends <= limit):
