@@ -74,6 +74,17 @@ def test_n07_gray_stays_gray(op):
         assert (got == got[..., :1]).all()
 
 
+@pytest.mark.parametrize(
+    "op",
+    [RandomGrayscale(1.0), ColorJitter(saturation=(0, 2), hue=0.5)],
+    ids=lambda op: repr(op)[:15],
+)
+def test_n07_one_channel_has_neither_saturation_nor_hue(op):
+    gray = picture("noise", 40, 31, 1)
+    for id in range(10):
+        assert np.array_equal(apply_transforms(gray, op, id=id), gray)
+
+
 @pytest.fixture
 def gray_128(tmp_path):
     """A file of one picture, every byte of which is 128."""
