@@ -114,6 +114,8 @@ def test_n08_a_constant_picture_by_hand(gray_128, dtype):
         (0.5, 1e-40, ("float16", "float32")),
         (0.4, 0.0, ("float16", "float32")),
         (0.5, -1.0, ("float16", "float32")),
+        (0.5, 1e39, ("float16", "float32")),
+        (10**400, 1.0, ("float16", "float32")),
         (float("nan"), 1.0, ("float16", "float32")),
         (0.5, float("nan"), ("float16", "float32")),
     ],
