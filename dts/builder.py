@@ -504,7 +504,7 @@ def _numbers(method: str, value: Any) -> tuple[float, ...]:
     return tuple(_float(v) for v in values)
 
 
-def _float(value: Real) -> float:
+def _float(value: Any) -> float:
     """Integers of more than 308 digits are infinite: commit() refuses that."""
     try:
         return float(value)
