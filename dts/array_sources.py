@@ -49,6 +49,7 @@ class RawArraySource(ArraySource):
         super().__init__(raw.set, list(raw.counts))
         self.raw = raw
         self.paths = list(raw.paths)
+        self.place = os.path.dirname(self.paths[0])
         self.class_names = raw.class_names
         self.file_bytes = raw.file_bytes
 
@@ -70,6 +71,7 @@ class ArrayFile(ArraySource):
         self.file = file = DtsFile(path)
         super().__init__(kind, [len(file)])
         self.paths = list(file.paths)
+        self.place = self.paths[0]
         self.class_names = kind.class_names(path.parent)
         self.file_bytes = os.path.getsize(path)
 

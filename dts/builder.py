@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import math
 import os
 import secrets
 from collections.abc import Iterable, Mapping
@@ -331,7 +332,7 @@ class Setup:
                 raise TypeError(f"batch_transforms: {op!r} is neither MixUp nor CutMix")
         self._batch_ops = ops
         if p is None or (isinstance(p, Real) and not isinstance(p, bool)):
-            self._batch_p = None if p is None else float(p)
+            self._batch_p = None if p is None else _float(p)
         else:
             self._batch_p = _numbers("batch_transforms", p)
         return self
@@ -493,14 +494,22 @@ class Setup:
 
 def _numbers(method: str, value: Any) -> tuple[float, ...]:
     if isinstance(value, Real) and not isinstance(value, bool):
-        return (float(value),)
+        return (_float(value),)
     try:
         values = tuple(value)
     except TypeError:
         raise TypeError(f"{method}: numbers are needed, not {value!r}") from None
     if not all(isinstance(v, Real) and not isinstance(v, bool) for v in values):
         raise TypeError(f"{method}: numbers are needed, not {value!r}")
-    return tuple(float(v) for v in values)
+    return tuple(_float(v) for v in values)
+
+
+def _float(value: Any) -> float:
+    """Integers of more than 308 digits are infinite: commit() refuses that."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _chain(method: str, ops: tuple[Any, ...]) -> tuple[Transform, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dts.sources import Source
 
 HALF_MAX = 65504.0
+FLOAT_MAX = float(np.finfo(np.float32).max)
 ASPECT = 4  # long side / short side of pictures, for the memory plan
 
 
@@ -203,16 +204,19 @@ def _norm(setup, channels):
                 f"normalization: {label} of {what} has {len(values)} values "
                 f"for {channels} channels"
             )
-        if not all(np.isfinite(np.float32(v)) for v in values):
+        if not all(abs(v) <= FLOAT_MAX for v in values):  # False for NaN
             raise ConfigError(f"normalization: {label} {values} is not finite")
     if any(v <= 0 for v in std):
         raise ConfigError(f"normalization: std {std} must be above 0")
     mean = mean * channels if len(mean) == 1 else mean
     std = std * channels if len(std) == 1 else std
-    with np.errstate(over="ignore", divide="ignore"):
+    try:
         scale, bias = norm_constants(mean, std)
+    except ValueError as error:  # a std that vanishes in float32, or nearly
+        raise ConfigError(f"normalization: {error}") from None
+    with np.errstate(over="ignore"):
         ends = np.abs(np.stack([-bias, np.float32(255) * scale - bias]))
-    limit = HALF_MAX if setup._output[0] == "float16" else np.finfo(np.float32).max
+    limit = HALF_MAX if setup._output[0] == "float16" else FLOAT_MAX
     if not np.all(ends <= limit):
         raise ConfigError(
             f"normalization: with {what} a pixel becomes {ends.max():.4g}, "

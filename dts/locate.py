@@ -138,6 +138,7 @@ def _in_directory(
         )
         raise ConfigError(
             f"dataset: no {name} file{asked} in {directory} ({seen} there); "
-            f"`dts export` writes {name}_train_lv0.dts and the like"
+            f"`dts export` writes {name}_train_lv0.dts and the like from class folders "
+            f"(train/CLASS/PICTURE.jpg), which can also be read as they are"
         )
     return {split: there[split][wanted] for split, wanted in found.items()}

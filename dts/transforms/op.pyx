@@ -169,7 +169,10 @@ def _side_at(side, old, new):
 def check_number(name, value, low=-math.inf, high=math.inf):
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {value!r}")
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        value = math.inf if value > 0 else -math.inf
     if not (math.isfinite(value) and low <= value <= high):
         raise ValueError(f"{name} must lie in [{low:g}, {high:g}], not {value:g}")
     return value

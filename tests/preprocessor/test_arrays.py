@@ -356,3 +356,22 @@ def test_early_ends_and_two_at_once(sets):
         stats = one.stats()["train"]
         assert stats["errors"] == []
         assert stats["bytes_read"] > 61 * 3072
+
+
+@pytest.mark.parametrize("dts", [False, True])
+def test_messages_say_where_a_set_lies(sets, dts, caplog, tmp_path):
+    raw, packed, _ = sets["mnist"]
+    if dts:
+        place = tmp_path / "mnist_train.dts"
+        shutil.copy(next(packed.glob("*train*")), place)
+        path = place
+    else:
+        path = place = tmp_path
+        for file in raw.glob("train-*"):
+            shutil.copy(file, place)
+    caplog.set_level(logging.WARNING, "dts")
+    with plain("mnist", path).direct_io().commit() as pre:
+        assert f"direct_io: {place} is read through the page cache" in caplog.text
+        with pytest.raises(ConfigError, match="no validation set") as error:
+            pre.val()
+        assert str(place) in str(error.value)

@@ -103,6 +103,7 @@ WRONG_VALUES = [
     ("normalization", ((float("nan"),), (1.0,))),
     ("normalization", ((0.5,), (float("nan"),))),
     ("normalization", ((float("inf"),), (1.0,))),
+    ("normalization", (0.5, 10**400)),
     ("train_transforms", ()),
     ("train_transforms", (Resize(32),)),
     ("train_transforms", (RandomHorizontalFlip(),)),

@@ -107,3 +107,18 @@ def test_a_chain_is_bounded():
     assert Chain([CenterCrop(4)] * 64).n == 64
     with pytest.raises(ValueError, match="64"):
         Chain([CenterCrop(4)] * 65)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda v: RandomHorizontalFlip(v),
+        lambda v: RandomResizedCrop(8, (0.1, v)),
+        lambda v: RandomErasing(1.0, value=v),
+        lambda v: RandomErasing(1.0, value=(0, v, 0)),
+        lambda v: RandomErasing(1.0, ratio=(-v, 1)),
+    ],
+)
+def test_integers_that_no_float_can_hold(make):
+    with pytest.raises(ValueError, match="inf"):
+        make(10**400)

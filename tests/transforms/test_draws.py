@@ -1,5 +1,6 @@
 """Every draw is what architecture.md says, re-derived in plain Python."""
 
+import geometry_reference as geometry
 import numpy as np
 import pytest
 import reference
@@ -106,3 +107,18 @@ def test_a_thread_of_a_picture_does_not_overflow():
 def test_erase_ends_when_nothing_fits():
     chain = Chain([CenterCrop((1, 1)), RandomErasing(1.0)])
     assert not chain.describe(0, 0, 0, 0, 5, 5)[1]["applied"]
+
+
+def test_boxes_are_drawn_from_their_distributions():
+    """Where every first try fits: areas uniform, ratios uniform in their logarithm, all places."""
+    side = 40_000
+    for make in (RandomErasing, lambda *a: RandomResizedCrop(9, *a[1:])):
+        chain = Chain([make(1.0, (0.02, 0.25), (0.3, 3.3))])
+        boxes = [chain.describe(5, 0, 0, id, side, side)[0]["box"] for id in range(100_000)]
+        top, left, h, w = np.array(boxes, np.float64).T
+        area = (h * w / side**2 - 0.02) / 0.23
+        ratio = np.log(w / h / 0.3) / np.log(3.3 / 0.3)
+        parts = np.array([area, ratio, top / (side - h), left / (side - w)])
+        for part in parts:
+            assert geometry.ks_uniform(part) < 1.95
+        assert np.abs(np.corrcoef(parts) - np.eye(4)).max() < 5 / np.sqrt(100_000)
