@@ -10,6 +10,7 @@
  * coefficients above that, LAST more when the block ends with them. SINGLE: not even one fits. */
 #include "dts/decode/entropy.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -33,6 +34,8 @@ enum {
     SINGLE = 1 << 15,
     LONGEST = 16,
     DC_LIMIT = 1 << 24,
+    COMMON = 16,
+    OFTEN = 8,
 };
 
 /* Where the coefficients of the zigzag lie. Those past the last are of an END, or of a damaged
@@ -202,7 +205,9 @@ static uint32_t look_far(dts_huff_table *t, uint32_t index) {
         }
         moved += run + 1;
     }
-    return t->many[index] = (uint16_t)(total ? total | moved << 5 : SINGLE);
+    const uint16_t entry = (uint16_t)(total ? total | moved << 5 : SINGLE);
+    atomic_store_explicit(&t->many[index], entry, memory_order_relaxed);
+    return entry;
 }
 
 /* Codes may be taken together only when the block does not end between two of them: each moves on,
@@ -212,7 +217,7 @@ INLINE int pass_ac(reader *r, dts_huff_table *t) {
 #define STEP                                                                                       \
     {                                                                                              \
         const uint32_t index = (uint32_t)(r->bits >> (64 - DTS_HUFF_PASS));                        \
-        uint32_t entry = t->many[index];                                                           \
+        uint32_t entry = atomic_load_explicit(&t->many[index], memory_order_relaxed);              \
         if (UNLIKELY(entry == 0))                                                                  \
             entry = look_far(t, index);                                                            \
         const int to = k + (int)(entry >> 5);                                                      \
@@ -322,14 +327,56 @@ static void enter(dts_huff_table *t, int is_dc, int code, int length, int symbol
     }
 }
 
+/* Tables that come again and again, mostly the standard ones, are held once for all threads: with many threads on a
+ * CPU, each with tables of its own, they push one another out of the caches. Never freed. */
+static dts_huff_table common[COMMON];
+static _Atomic int n_common;
+static atomic_flag adding = ATOMIC_FLAG_INIT;
+
+static int same(const dts_huff_table *t, const uint8_t *counts, const uint8_t *symbols) {
+    return memcmp(t->counts + 1, counts + 1, sizeof t->counts - 1) == 0 &&
+           memcmp(t->symbols, symbols, sizeof t->symbols) == 0;
+}
+
+/* DC and AC tables of the same codes have other entries. */
+static dts_huff_table *find_common(int ac, const uint8_t *counts, const uint8_t *symbols) {
+    const int n = atomic_load_explicit(&n_common, memory_order_acquire);
+    for (int i = 0; i < n; i++)
+        if (common[i].known == 1 + ac && same(&common[i], counts, symbols))
+            return &common[i];
+    return NULL;
+}
+
+static dts_huff_table *add_common(int ac, const dts_huff_table *t) {
+    dts_huff_table *found = find_common(ac, t->counts, t->symbols);
+    if (found || atomic_flag_test_and_set_explicit(&adding, memory_order_acquire))
+        return found; /* somebody adds one: the next picture asks again */
+    const int n = atomic_load_explicit(&n_common, memory_order_relaxed);
+    found = find_common(ac, t->counts, t->symbols);
+    if (!found && n < COMMON) {
+        found = &common[n];
+        memcpy(found, t, sizeof *t);
+        atomic_store_explicit(&n_common, n + 1, memory_order_release);
+    }
+    atomic_flag_clear_explicit(&adding, memory_order_release);
+    return found;
+}
+
 dts_huff_table *dts_huff_use(dts_huff *h, int ac, int number, const uint8_t *counts,
                              const uint8_t *symbols) {
     dts_huff_table *t = &h->table[ac][number];
     int code = 0, place = 0;
-    if (t->known && memcmp(t->counts + 1, counts + 1, sizeof t->counts - 1) == 0 &&
-        memcmp(t->symbols, symbols, sizeof t->symbols) == 0)
-        return t;
-    t->known = 1;
+    if (h->common[ac][number] && same(h->common[ac][number], counts, symbols))
+        return h->common[ac][number];
+    if (t->known && same(t, counts, symbols)) {
+        if (t->met < OFTEN) {
+            t->met++;
+            return t;
+        }
+        return (h->common[ac][number] = add_common(ac, t)) ? h->common[ac][number] : t;
+    }
+    t->known = 1 + ac;
+    t->met = 0;
     memcpy(t->counts + 1, counts + 1, sizeof t->counts - 1);
     memcpy(t->symbols, symbols, sizeof t->symbols);
     memset(t->one, 0, sizeof t->one);

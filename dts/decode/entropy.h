@@ -16,11 +16,12 @@ enum {
 
 typedef struct dts_huff_table {
     uint32_t one[1 << DTS_HUFF_LOOK];   /* entropy.c says what entries hold */
-    uint16_t many[1 << DTS_HUFF_PASS];  /* AC: 0 where not yet found out */
+    _Atomic uint16_t many[1 << DTS_HUFF_PASS]; /* AC: 0 where not yet found out */
     int32_t limit[18];                  /* codes of a length are below this, in 16 bits; then 2^16 */
     int32_t first[18];                  /* a code minus this is its place in `symbols` */
     uint8_t counts[17], symbols[256];   /* the table as in the file */
     int known;                          /* all of this is set */
+    int met;                            /* pictures in a row that had it */
 } dts_huff_table;
 
 typedef struct dts_huff_block {
@@ -44,6 +45,7 @@ struct dts_huff {
     int n_blocks;                                    /* in an MCU */
     dts_huff_block block[DTS_HUFF_BLOCKS];
     dts_huff_table table[2][4]; /* DC and AC; kept as long as files have the same */
+    dts_huff_table *common[2][4]; /* those that all threads share, or NULL */
 };
 
 /* Make ready to use a table: counts[1..16] codes of each length, symbols in order of code. It has

@@ -1,5 +1,7 @@
 """Our Huffman decoder against libjpeg's: same pixels, same errors, same warnings, always."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -225,3 +227,34 @@ def test_runs_and_values_of_every_size(make):
         check_same(decoder, file)
         check_same(decoder, file, (24, 24, 8, 8))
         assert decoder.own_entropy
+
+
+def test_tables_that_come_often_are_shared_by_threads(photo):
+    """Standard tables become common after some pictures; those of one file in between do not."""
+    files = [
+        photo(
+            150,
+            120,
+            seed=k,
+            quality=60 + k,
+            optimize=k % 5 == 4,
+            mode="L" if k % 7 == 6 else "RGB",
+        )
+        for k in range(30)
+    ]
+    region = (40, 50, 60, 40)
+    wanted = [(libjpegs(f, region), libjpegs(f)) for f in files]
+
+    def one(start):
+        decoder = decode.Decoder()
+        for k in [*range(start, 30), *range(start)] * 3:
+            for got, expected in (
+                (outcome(decoder, files[k], region), wanted[k][0]),
+                (outcome(decoder, files[k]), wanted[k][1]),
+            ):
+                assert decoder.own_entropy
+                assert got[1:] == expected[1:]
+                assert np.array_equal(got[0], expected[0])
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(one, range(0, 30, 5)))
