@@ -46,7 +46,7 @@ class Gate:
     aim: float | None = None
     unit: str = "ms"
     rounds: int = 9
-    seconds: float = 10.0
+    seconds: float = 7.0
     cpus: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
     place: int = 0
@@ -84,7 +84,7 @@ def gate(
     aim: float | None = None,
     unit: str = "ms",
     rounds: int = 9,
-    seconds: float = 10.0,
+    seconds: float = 7.0,
     cpus: int = 0,
     **settings: Any,
 ) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Iterator[Any]]]:

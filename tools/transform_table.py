@@ -8,6 +8,7 @@ when no file is given. --check only compares (exit code 1 where the docs differ)
 
 import argparse
 import json
+import math
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -20,7 +21,13 @@ from dts import apply_transforms
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from oracle_cases import CASES, pictures  # noqa: E402
+from oracle_cases import (  # noqa: E402
+    AUGMENT_MAGNITUDES,
+    AUGMENT_PICTURES,
+    CASES,
+    augment_key,
+    pictures,
+)
 
 DOCS = ROOT / "docs" / "transforms.md"
 PHOTOS = ROOT / "docs" / "results" / "transforms_photos.json"
@@ -42,6 +49,7 @@ WHY = {
     "RandomPosterize": "",
     "RandomSolarize": "",
     "RandomAdjustSharpness": "",
+    "RandAugment": "every operation at three magnitudes; TrivialAugmentWide takes the same code",
     "GaussianBlur": "torchvision's kernel is float32; Pillow's is a sum of box filters: not "
     "compared",
 }
@@ -59,12 +67,36 @@ def differences(stored, named):
                 key = f"{case.name}|{name}|{who}"
                 if key in stored:
                     got = apply_transforms(image, op).astype(int) if got is None else got
-                    gap = np.abs(got - stored[key])
-                    total = found[case.op][who]
-                    total[0] = max(total[0], int(gap.max()))
-                    total[1] += int(gap.sum())
-                    total[2] += gap.size
+                    add(found[case.op][who], np.abs(got - stored[key]))
     return {op: dict(by) for op, by in found.items()}
+
+
+def augmented(stored):
+    """Return the totals of RandAugment: each operation, magnitude and sign, looked for by seed."""
+    total = {"torch": [0, 0, 0], "pillow": [0, 0, 0]}
+    centre = {"Brightness": 1, "Color": 1, "Contrast": 1, "Sharpness": 1}
+    for name in AUGMENT_PICTURES:
+        image, seen = pictures()[name], set()
+        for magnitude in AUGMENT_MAGNITUDES:
+            chain = dts.transforms.Chain([dts.transforms.RandAugment(1, magnitude)])
+            for id in range(600):
+                step = chain.describe(1, 0, 0, id, image.shape[1], image.shape[0])[0]
+                (operation,), (value,) = step["operations"], step["magnitudes"]
+                negative = math.copysign(1, value - centre.get(operation, 0)) < 0
+                key = augment_key(operation, magnitude, negative, name)
+                if key in stored and key not in seen:
+                    seen.add(key)
+                    got = apply_transforms(image, chain.transforms, seed=1, id=id).astype(int)
+                    gap = np.abs(got - stored[key])
+                    add(total["torch"], gap)
+    return total
+
+
+def add(total, gap):
+    """Count the differences of one picture in."""
+    total[0] = max(total[0], int(gap.max()))
+    total[1] += int(gap.sum())
+    total[2] += gap.size
 
 
 def figure(total):
@@ -82,7 +114,7 @@ def table(made, photos):
         "| why it differs |",
         "|---|---|---|---|---|---|",
     ]
-    for op in dict.fromkeys(case.op for case in CASES):
+    for op in made:
         real = photos.get(op, {"torch": [0, 0, 0], "pillow": [0, 0, 0]})
         cells = [figure(by[who]) for by in (made[op], real) for who in ("torch", "pillow")]
         lines.append(f"| `{op}` | {' | '.join(cells)} | {WHY[op]} |")
@@ -109,7 +141,9 @@ def main():
         f"Worst / mean difference in levels of 0..255 ({versions}); 0: every pixel is equal. "
         f"Photographs: {photos['pictures']} of 224 x 224.",
         "",
-        *table(differences(stored, None), photos["operations"]),
+        *table(
+            {**differences(stored, None), "RandAugment": augmented(stored)}, photos["operations"]
+        ),
     ]
     text = DOCS.read_text()
     head, rest = text.split(BEGIN)
