@@ -14,11 +14,13 @@ from dts import (
     ColorJitter,
     ConfigError,
     CorruptError,
+    DoNothing,
     ExportError,
     FormatError,
     Pad,
     Preprocessor,
     RandomGrayscale,
+    RandomInvert,
     Resize,
     apply_transforms,
 )
@@ -103,6 +105,20 @@ def test_n08_a_constant_picture_by_hand(gray_128, dtype):
         got = batch.images.astype(np.float64).ravel()
     by_hand = (0.07406456, 0.20518207, 0.42649237)  # (128 / 255 - mean) / std
     assert got == pytest.approx(by_hand, abs=1e-6 if dtype == "float32" else 2.5e-4)
+
+
+@pytest.mark.parametrize("op", [DoNothing(), RandomInvert(1.0)])
+def test_a_last_resize_is_not_rounded_to_bytes(tmp_path, op):
+    jpegs = [(make.jpeg(k, 60 + k, 90), 0) for k in range(8)]
+    path = make.pack_blocks(tmp_path / "folder_train_lv0.dts", [jpegs])
+    setup = Preprocessor.setup().dataset("folder", path).batch_size(8)
+    images = {}
+    for dtype in ("uint8", "float32"):
+        with setup.train_transforms(Resize((24, 20)), op).output(dtype).commit() as pre:
+            (batch,) = pre.train(0)
+            images[dtype] = batch.images.astype(np.float64)
+    far = np.abs(images["float32"] * 255 - images["uint8"]).max()
+    assert far < 1e-4 if isinstance(op, RandomInvert) else 0.45 < far < 0.5001
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
