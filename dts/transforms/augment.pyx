@@ -15,7 +15,9 @@ from dts.transforms.warp cimport (
     warp_translation,
 )
 
-from dts.transforms.op import Transform, check_fill, check_integer, check_interpolation
+from dts.transforms.op import (
+    Transform, check_fill, check_fill_channels, check_integer, check_interpolation,
+)
 
 cdef enum:
     IDENTITY, SHEAR_X, SHEAR_Y, TRANSLATE_X, TRANSLATE_Y, ROTATE, BRIGHTNESS, COLOR, CONTRAST
@@ -189,8 +191,7 @@ class _Augment(Transform):
         self.fill = check_fill("fill", 0 if fill is None else fill)
 
     def check_channels(self, channels):
-        if isinstance(self.fill, tuple) and len(self.fill) not in (1, channels):
-            raise ValueError(f"fill has {len(self.fill)} values for {channels} channel(s)")
+        check_fill_channels("fill", self.fill, channels)
 
 
 class TrivialAugmentWide(_Augment):

@@ -1,14 +1,7 @@
 """Flips: drawn here, done while normalising."""
 
-from dts.rng.philox cimport dts_stream, dts_stream_next, dts_uniform
-from dts.transforms.op cimport OP_FLIP, OP_VFLIP, Op, dts_draw, dts_op
+from dts.transforms.op cimport OP_FLIP, OP_VFLIP, coin_op
 from dts.transforms.op import Transform, check_number
-
-
-cdef void _draw_flip(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
-    d.out_w = d.in_w
-    d.out_h = d.in_h
-    d.applied = dts_uniform(dts_stream_next(s)) < op.p
 
 
 class RandomHorizontalFlip(Transform):
@@ -35,12 +28,7 @@ class RandomHorizontalFlip(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = Op()
-        out.op.kind = OP_FLIP
-        out.op.position = position
-        out.op.p = self.p
-        out.op.draw = _draw_flip
-        return out
+        return coin_op(OP_FLIP, self, position)
 
 
 class RandomVerticalFlip(Transform):
@@ -66,9 +54,4 @@ class RandomVerticalFlip(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = Op()
-        out.op.kind = OP_VFLIP
-        out.op.position = position
-        out.op.p = self.p
-        out.op.draw = _draw_flip
-        return out
+        return coin_op(OP_VFLIP, self, position)

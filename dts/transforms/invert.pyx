@@ -2,16 +2,9 @@
 
 from libc.stdint cimport uint8_t
 
-from dts.rng.philox cimport dts_stream, dts_stream_next, dts_uniform
 from dts.status cimport DTS_OK, dts_error
-from dts.transforms.op cimport OP_PIXELS, Op, dts_draw, dts_image, dts_op
+from dts.transforms.op cimport OP_PIXELS, Op, coin_op, dts_draw, dts_image, dts_op
 from dts.transforms.op import Transform, check_number
-
-
-cdef void _draw(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
-    d.out_w = d.in_w
-    d.out_h = d.in_h
-    d.applied = dts_uniform(dts_stream_next(s)) < op.p
 
 
 cdef int _run(const dts_op *op, const dts_draw *d, const dts_image *src, const dts_image *dst,
@@ -48,10 +41,6 @@ class RandomInvert(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = Op()
-        out.op.kind = OP_PIXELS
-        out.op.position = position
-        out.op.p = self.p
-        out.op.draw = _draw
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.run = _run
         return out

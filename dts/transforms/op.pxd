@@ -159,3 +159,9 @@ cdef inline int centred(int size, int crop) noexcept nogil:
     if gap & 1 and half & 1:
         half += 1
     return half
+
+
+# One word: whether an operation that keeps the size takes place, with probability op.p.
+cdef void draw_coin(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil
+# An operation that draws so, with the probability `transform.p`.
+cdef Op coin_op(int kind, transform, position)

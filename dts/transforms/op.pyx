@@ -1,5 +1,7 @@
 """Base class of the transforms, and the checks that their constructors share."""
 
+from dts.rng.philox cimport dts_stream, dts_stream_next, dts_uniform
+
 import copy
 import math
 from numbers import Integral, Real
@@ -9,6 +11,21 @@ MAX_SIDE = 65_500  # the longest side a JPEG can have
 
 cdef class Op:
     """One operation as the workers see it; made by ``Transform.compile``."""
+
+
+cdef void draw_coin(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
+    d.out_w = d.in_w
+    d.out_h = d.in_h
+    d.applied = dts_uniform(dts_stream_next(s)) < op.p
+
+
+cdef Op coin_op(int kind, transform, position):
+    cdef Op out = Op()
+    out.op.kind = kind
+    out.op.position = position
+    out.op.p = transform.p
+    out.op.draw = draw_coin
+    return out
 
 
 class Transform:

@@ -1,20 +1,12 @@
 """What is done or not: gray, autocontrast, equalize, posterize, solarize, sharpness."""
 
-from dts.rng.philox cimport dts_stream, dts_stream_next, dts_uniform
 from dts.status cimport DTS_OK, dts_error
 from dts.transforms.colour cimport (
     colour_autocontrast, colour_equalize, colour_gray, colour_posterize, colour_sharpness,
     colour_solarize,
 )
-from dts.transforms.op cimport OP_PIXELS, Op, dts_draw, dts_image, dts_op
+from dts.transforms.op cimport OP_PIXELS, Op, coin_op, dts_draw, dts_image, dts_op
 from dts.transforms.op import Transform, check_integer, check_number
-
-
-cdef void _draw(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
-    # One word: whether it takes place.
-    d.out_w = d.in_w
-    d.out_h = d.in_h
-    d.applied = dts_uniform(dts_stream_next(s)) < op.p
 
 
 cdef int _run_gray(const dts_op *op, const dts_draw *d, const dts_image *src,
@@ -53,15 +45,6 @@ cdef int _run_sharpness(const dts_op *op, const dts_draw *d, const dts_image *sr
     return DTS_OK
 
 
-cdef Op _op(transform, position):
-    cdef Op out = Op()
-    out.op.kind = OP_PIXELS
-    out.op.position = position
-    out.op.p = transform.p
-    out.op.draw = _draw
-    return out
-
-
 class RandomGrayscale(Transform):
     """Turn a picture gray with probability ``p``, keeping its channels; as torchvision's.
 
@@ -91,7 +74,7 @@ class RandomGrayscale(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = _op(self, position)
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.run = _run_gray
         return out
 
@@ -119,7 +102,7 @@ class RandomAutocontrast(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = _op(self, position)
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.run = _run_autocontrast
         return out
 
@@ -148,7 +131,7 @@ class RandomEqualize(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = _op(self, position)
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.run = _run_equalize
         return out
 
@@ -177,7 +160,7 @@ class RandomPosterize(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = _op(self, position)
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.flag[0] = self.bits
         out.op.run = _run_posterize
         return out
@@ -209,7 +192,7 @@ class RandomSolarize(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = _op(self, position)
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.number[0] = self.threshold
         out.op.run = _run_solarize
         return out
@@ -243,7 +226,7 @@ class RandomAdjustSharpness(Transform):
         self.p = check_number("p", p, 0.0, 1.0)
 
     def compile(self, position):
-        cdef Op out = _op(self, position)
+        cdef Op out = coin_op(OP_PIXELS, self, position)
         out.op.number[0] = self.sharpness_factor
         out.op.run = _run_sharpness
         return out
