@@ -7,7 +7,6 @@ import pytest
 import reference
 
 from dts import CutMix, MixUp
-from dts.kernels import available_isas, isa, select_isa
 from dts.transforms import Mixing
 from dts.transforms.mix import beta_numbers, mix_rows, shares_of
 
@@ -143,14 +142,6 @@ def test_operations_are_chosen_as_often_as_they_should():
     chosen = [mixing.describe(5, 1, batch, 8, 8)[0] for batch in range(n)]
     for op, p in (*zip(ops, shares, strict=True), (None, 0.25)):
         assert abs(chosen.count(op) - n * p) < 3.9 * math.sqrt(n * p * (1 - p))
-
-
-@pytest.fixture(params=available_isas())
-def each_isa(request):
-    before = isa()
-    select_isa(request.param)
-    yield request.param
-    select_isa(before)
 
 
 def wanted(a, b, lam):

@@ -16,19 +16,10 @@ from oracle_cases import (
 
 import dts.transforms
 from dts import apply_transforms
-from dts.kernels import available_isas, isa, select_isa
 from dts.transforms import Chain
 
 STORED = np.load(Path(__file__).parent.parent / "oracles" / "oracles.npz")
 PICTURES = pictures()
-
-
-@pytest.fixture(params=available_isas())
-def each_isa(request):
-    before = isa()
-    select_isa(request.param)
-    yield request.param
-    select_isa(before)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
