@@ -41,6 +41,9 @@ cdef extern from "dts/kernels/kernels.h" nogil:
         void (*resize_h_u8)(uint8_t *out, const int16_t *src, int origin, const dts_filter *f,
                             int c, int oc, int flip) noexcept nogil
 
+cdef extern from "dts/kernels/fetch.h" nogil:
+    void fetch_to_write "dts_fetch_to_write" (void *p, size_t bytes)
+
 cdef extern from "dts/kernels/warp.h" nogil:
     ctypedef struct dts_warp:
         const uint8_t *src

@@ -15,7 +15,7 @@ from dts.decode.jpeg cimport (
     upright_size,
 )
 from dts.kernels.kernels cimport (
-    dts_filter, dts_kernels, dts_shape, filter_free, filter_make, get_kernels,
+    dts_filter, dts_kernels, dts_shape, fetch_to_write, filter_free, filter_make, get_kernels,
 )
 from dts.status cimport DTS_NO_MEMORY, DTS_OK, DTS_TOO_LARGE
 from dts.transforms.op cimport dts_view, view_is_plain
@@ -208,6 +208,10 @@ cdef int format_bytes(int format) noexcept nogil:
     return 1 if format == FORMAT_UINT8 else (2 if format == FORMAT_FLOAT16 else 4)
 
 
+cdef size_t row_bytes(const dts_sink *sink, int width) noexcept nogil:
+    return <size_t> (width * sink.channels * format_bytes(sink.format))
+
+
 cdef void put_pixels(const dts_kernels *k, const dts_sink *sink, uint8_t *out, const uint8_t *src,
                      int64_t stride, int width, int height, int channels) noexcept nogil:
     cdef dts_shape shape
@@ -250,6 +254,7 @@ cdef int render_plain(dts_scratch *s, const dts_source *source, const dts_view *
                    source.channels)
         return DTS_OK
     for row in range(v.win_h):
+        fetch_to_write(sink.data + row * sink.stride, row_bytes(sink, v.win_w))
         status = feed_rows(s, &f, y + row, 1)
         if status != DTS_OK:
             return status
@@ -304,6 +309,8 @@ cdef int render_resized(dts_scratch *s, const dts_source *picture, const dts_vie
     cdef int row, k, count, top, status, box_x = v.box_x, box_y = v.box_y, turn = small.orientation
     cdef int scale = smaller(s, picture, v)
     cdef int64_t width
+    cdef size_t bytes = row_bytes(sink, v.win_w), half = bytes // 2 & ~<size_t> (LINE - 1)
+    cdef uint8_t *out
     cdef double shift_x, shift_y
     if scale > 1:
         shift_x = at_scale(&small.width, scale, turn in (2, 3, 6, 7))
@@ -329,14 +336,17 @@ cdef int render_resized(dts_scratch *s, const dts_source *picture, const dts_vie
     for row in range(v.win_h):
         count = fy.count[row]
         top = box_y + fy.start[row]
+        out = sink.data + row * sink.stride
+        fetch_to_write(out, half)
         status = feed_rows(s, &f, top, count)
         if status != DTS_OK:
             return status
         for k in range(count, fy.taps):
             s.rows[k] = s.rows[count - 1]
+        fetch_to_write(out + half, bytes - half)
         s.kernels.resize_v(s.line, <const uint8_t *const *> s.rows,
                            fy.weight + <int64_t> row * fy.taps, fy.taps, <size_t> width)
-        put_line(s.kernels, sink, sink.data + row * sink.stride, s.line, fx, source.channels)
+        put_line(s.kernels, sink, out, s.line, fx, source.channels)
     return DTS_OK
 
 
