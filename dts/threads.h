@@ -174,12 +174,22 @@ static inline void dts_store_rel(volatile int64_t *p, int64_t v) { InterlockedEx
 static inline int64_t dts_fetch_add(volatile int64_t *p, int64_t v) {
     return InterlockedExchangeAdd64((volatile LONG64 *)p, v);
 }
+static inline int dts_compare_swap(volatile int64_t *p, int64_t *expected, int64_t v) {
+    int64_t seen = InterlockedCompareExchange64((volatile LONG64 *)p, v, *expected);
+    int same = seen == *expected;
+    *expected = seen;
+    return same;
+}
 #else
 static inline int64_t dts_load_acq(volatile int64_t *p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
 static inline void dts_store_rel(volatile int64_t *p, int64_t v) { __atomic_store_n(p, v, __ATOMIC_RELEASE); }
 /* Returns the value before the addition; acquires and releases. */
 static inline int64_t dts_fetch_add(volatile int64_t *p, int64_t v) {
     return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
+}
+/* Make *p v if it is *expected; returns whether it was. Else *expected becomes what it is. Acquires and releases. */
+static inline int dts_compare_swap(volatile int64_t *p, int64_t *expected, int64_t v) {
+    return __atomic_compare_exchange_n(p, expected, v, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 #endif
 

@@ -33,3 +33,4 @@ cdef extern from "dts/threads.h" nogil:
     int64_t dts_load_acq(int64_t *p) noexcept
     void dts_store_rel(int64_t *p, int64_t v) noexcept
     int64_t dts_fetch_add(int64_t *p, int64_t v) noexcept
+    bint dts_compare_swap(int64_t *p, int64_t *expected, int64_t v) noexcept

@@ -93,7 +93,7 @@ cdef int array_replacement(void *self, int worker, int64_t position, const dts_s
 
 
 cdef void array_finish(void *self, int worker) noexcept nogil:
-    pass  # nothing here is used again for something else
+    pass  # nothing here is used again for something else, so nobody waits for anybody
 
 
 @cython.no_gc_clear  # workers below Python use these arrays until close()
@@ -194,6 +194,8 @@ cdef class ArrayReader:
         self.interface.sample_at = array_sample_at
         self.interface.replacement = array_replacement
         self.interface.finish = array_finish
+        self.interface.rest = array_finish
+        self.interface.resume = array_finish
 
     def __len__(self):
         return self.core.n

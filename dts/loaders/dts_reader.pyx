@@ -7,8 +7,8 @@ from libc.stdlib cimport calloc, free
 
 from dts.loaders.order cimport (ORDER_GLOBAL, order_kind, plan_alloc, plan_bytes, plan_free,
                                 seed_word, split_number)
-from dts.loaders.serve cimport (MUST_WAIT, core_begin, core_finish, core_replacement,
-                                core_sample_at, prepare, take, worker_state)
+from dts.loaders.serve cimport (MUST_WAIT, core_begin, core_finish, core_replacement, core_rest,
+                                core_resume, core_sample_at, prepare, take, worker_state)
 from dts.sample cimport dts_sample
 from dts.status cimport (DTS_CLOSED, DTS_END, DTS_INTERNAL, DTS_OK, dts_error,
                          dts_error_clear)
@@ -137,6 +137,8 @@ cdef class BlockReader:
         self.interface.sample_at = core_sample_at
         self.interface.replacement = core_replacement
         self.interface.finish = core_finish
+        self.interface.rest = core_rest
+        self.interface.resume = core_resume
         _live.add(self)
 
     def __len__(self):

@@ -11,8 +11,8 @@ typedef struct dts_loader {
     void *self;
     /* The sample at `position` of the running epoch, for `worker`, whose positions must grow from call to call.
      * Waits until its block is in memory; no lock when it is. The previous sample of this worker ends here.
-     * Blocks are reused only when all workers have asked for later ones: having taken a position, ask for it before
-     * waiting for anything that other workers bring about.
+     * Blocks are reused only when all workers have asked for later ones: who waits for anything that other workers
+     * bring about rests meanwhile.
      * DTS_OK; DTS_END past the last position; DTS_CLOSED when the epoch ended or the loader closed; else an error of
      * this sample: *error tells, and *out has its id, volume, block, index (label -1, data NULL). The epoch goes on
      * after an error. */
@@ -24,6 +24,10 @@ typedef struct dts_loader {
                        dts_error *error);
     /* `worker` asks for nothing more in this epoch (its blocks may be reused). */
     void (*finish)(void *self, int worker);
+    /* `worker` asks for nothing until it resumes: nobody waits for it, and its blocks may be reused. It resumes before it
+     * chooses a position, and chooses one that is later than any other worker has asked for. */
+    void (*rest)(void *self, int worker);
+    void (*resume)(void *self, int worker);
 } dts_loader;
 
 #endif

@@ -12,3 +12,5 @@ cdef extern from "dts/loaders/loader.h" nogil:
         int (*replacement)(void *self, int worker, int64_t position, const dts_sample *bad,
                            int attempt, dts_sample *out, dts_error *error) noexcept nogil
         void (*finish)(void *self, int worker) noexcept nogil
+        void (*rest)(void *self, int worker) noexcept nogil
+        void (*resume)(void *self, int worker) noexcept nogil

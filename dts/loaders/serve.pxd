@@ -8,6 +8,7 @@ from dts.storage.reader cimport block_feed
 
 cdef enum:
     MUST_WAIT = -1          # of take(): call prepare(), then ask again
+    RESTING = -1            # in place of a worker's window
 
 # One worker: cache lines of its own.
 ctypedef struct worker_state:
@@ -39,9 +40,11 @@ cdef int take(reader_core *core, int worker, int64_t position, dts_sample *out,
 cdef int prepare(reader_core *core, int worker, int64_t position, int64_t serial, int ms,
                  dts_error *error) noexcept nogil
 
-# The three functions of dts_loader; self is a reader_core.
+# The functions of dts_loader; self is a reader_core.
 cdef int core_sample_at(void *self, int worker, int64_t position, dts_sample *out,
                         dts_error *error) noexcept nogil
 cdef int core_replacement(void *self, int worker, int64_t position, const dts_sample *bad,
                           int attempt, dts_sample *out, dts_error *error) noexcept nogil
 cdef void core_finish(void *self, int worker) noexcept nogil
+cdef void core_rest(void *self, int worker) noexcept nogil
+cdef void core_resume(void *self, int worker) noexcept nogil

@@ -62,6 +62,11 @@ cdef int64_t order_of_need(reader_core *core) noexcept nogil:
     return n
 
 
+cdef int64_t first_share(const reader_core *core) noexcept nogil:
+    """Positions of the first window that are consumed before the second is loaded."""
+    return core.plan.window_sample[1] // HEAD_START
+
+
 cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
                         int64_t *limit) noexcept nogil:
     cdef block_feed *feed = core.feed
@@ -91,7 +96,7 @@ cdef int64_t core_begin(reader_core *core, uint8_t *arena, uint32_t epoch,
     for i in range(core.n_workers):
         worker = &core.workers[i]
         worker.low = 0
-        worker.high = plan.window_sample[1] // HEAD_START if core.half else plan.n_samples
+        worker.high = first_share(core) if core.half else plan.n_samples
         worker.window = 0
         worker.next = i
     length = order_of_need(core)
@@ -184,12 +189,18 @@ cdef int take(reader_core *core, int worker, int64_t position, dts_sample *out,
 
 # ---------------------------------------------------------------- windows and waits
 
-cdef void raise_floor(reader_core *core) noexcept nogil:
+cdef void raise_floor(reader_core *core, bint entered) noexcept nogil:
+    """`entered`: since a worker has consumed what it may without a look at the windows."""
     cdef int64_t i, floor = core.plan.n_windows, ahead
+    cdef bint resting = False
     for i in range(core.n_workers):
-        if core.workers[i].window < floor:
+        if core.workers[i].window == RESTING:
+            resting = True
+        elif core.workers[i].window < floor:
             floor = core.workers[i].window
-    if floor > core.floor or not core.ahead:
+    if resting and floor == core.plan.n_windows:
+        return  # nobody tells how far the epoch is; who rests will ask for nothing below the floor
+    if floor > core.floor or (entered and not core.ahead):
         core.floor = floor
         core.ahead = 1
         ahead = floor + 2 if floor + 2 < core.plan.n_windows else core.plan.n_windows
@@ -209,7 +220,7 @@ cdef int enter_window(reader_core *core, worker_state *me, int64_t position,
             me.window += 1
         me.low = core.plan.window_sample[me.window]
         me.high = core.plan.window_sample[me.window + 1]
-        raise_floor(core)
+        raise_floor(core, True)
     dts_mutex_unlock(&core.feed.lock)
     return status
 
@@ -258,7 +269,32 @@ cdef void core_finish(void *self, int worker) noexcept nogil:
     if not core.feed.stop:
         me.window = core.plan.n_windows
         me.low = me.high = core.plan.n_samples
-        raise_floor(core)
+        raise_floor(core, True)
+    dts_mutex_unlock(&core.feed.lock)
+
+
+cdef void core_rest(void *self, int worker) noexcept nogil:
+    cdef reader_core *core = <reader_core *>self
+    if worker < 0 or worker >= core.n_workers or not core.half:
+        return
+    dts_mutex_lock(&core.feed.lock)
+    core.workers[worker].window = RESTING
+    raise_floor(core, False)
+    dts_mutex_unlock(&core.feed.lock)
+
+
+cdef void core_resume(void *self, int worker) noexcept nogil:
+    cdef reader_core *core = <reader_core *>self
+    cdef worker_state *me = &core.workers[worker]
+    if worker < 0 or worker >= core.n_workers or not core.half:
+        return
+    dts_mutex_lock(&core.feed.lock)
+    if me.window == RESTING:
+        # Others may have gone on since, but blocks are kept from the floor on.
+        me.window = core.floor
+        me.low = me.high = core.plan.window_sample[me.window]
+        if me.window < core.plan.n_windows:
+            me.high = core.plan.window_sample[me.window + 1] if core.ahead else first_share(core)
     dts_mutex_unlock(&core.feed.lock)
 
 

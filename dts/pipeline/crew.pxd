@@ -6,8 +6,9 @@ from dts.loaders.loader cimport dts_loader
 from dts.pipeline.plan cimport dts_plan
 from dts.pipeline.render cimport dts_scratch
 from dts.pipeline.station cimport dts_batch, dts_station
+from dts.pipeline.tickets cimport dts_sleeper
 from dts.status cimport dts_error
-from dts.threads cimport dts_cond, dts_mutex, dts_thread
+from dts.threads cimport dts_mutex, dts_thread
 from dts.transforms.mix cimport dts_mixing
 
 
@@ -26,23 +27,14 @@ ctypedef struct dts_crew:
     int64_t workers
     int64_t mask_bytes
     int64_t positions       # samples of this epoch
-    int64_t claim           # positions for a ticket
     int64_t batch_size
     int64_t process         # that the threads belong to
     uint32_t epoch
     int on_error
     int wide_labels         # int64 labels
-    # All above stays as it is while an epoch runs; all workers write the next one; the rest is
-    # written under the lock.
-    int64_t pad_ticket[16]
-    int64_t ticket          # the first position that nobody has taken
+    # All above stays as it is while an epoch runs; the rest is written under the lock.
     int64_t pad_lock[16]
     dts_mutex lock
-    dts_cond start
-    dts_cond idle
-    int64_t generation      # epochs started; under the lock
-    int64_t active          # workers inside the epoch
-    int64_t stop
     int64_t logged
     dts_error log[LOG]
 
@@ -62,8 +54,9 @@ ctypedef struct dts_worker:
     int64_t warnings
     int64_t spliced
     int64_t cpu_ns
+    dts_sleeper sleeper
     dts_scratch scratch
 
 
-# What a thread runs, given its dts_worker: epoch after epoch until it is told to stop.
+# What a thread runs, given its dts_worker: epoch after epoch until tickets_stop.
 cdef void worker_main(void *arg) noexcept nogil

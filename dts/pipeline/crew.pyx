@@ -1,21 +1,21 @@
 """The threads of one split: sample after sample, from the loader to a row of a batch.
 
-Whoever is free takes the next positions of the epoch from one counter, the ticket. Position q
-belongs to row q mod B of batch q div B, so what a batch holds depends neither on how many workers
-there are nor on who took it. No lock is taken for a sample.
+Whoever is free takes the next positions of the epoch by a ticket (tickets.pyx). Position q belongs
+to row q mod B of batch q div B, so what a batch holds depends neither on how many workers there
+are nor on who took it. No lock is taken for a sample.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from dts.decode.jpeg cimport jpeg_spliced, jpeg_warnings
 from dts.pipeline.mixing cimport mix_finish
-from dts.pipeline.station cimport dts_batch, station_bad, station_enter, station_leave
+from dts.pipeline.station cimport dts_batch, station_bad, station_batch, station_leave
+from dts.pipeline.tickets cimport tickets_take, tickets_wait
 from dts.pipeline.worker cimport process_sample
 from dts.sample cimport dts_sample
 from dts.status cimport DTS_CLOSED, DTS_END, DTS_OK, dts_error, dts_error_clear
 from dts.threads cimport (
-    dts_cond_broadcast, dts_cond_wait, dts_fetch_add, dts_mutex_lock, dts_mutex_unlock,
-    dts_thread_bind, dts_thread_cpu_ns,
+    dts_mutex_lock, dts_mutex_unlock, dts_thread_bind, dts_thread_cpu_ns,
 )
 
 
@@ -72,16 +72,12 @@ cdef int one_sample(dts_worker *w, int64_t position) noexcept nogil:
     cdef int64_t row = position % s.batch_size, view_bytes
     cdef int k, got, status
     dts_error_clear(&error)
-    # The sample first: its block's window then counts as in use, and whoever fills earlier batches
-    # finds its own window free to load.
     status = s.loader.sample_at(s.loader.self, <int> w.index, position, &sample, &error)
     if status == DTS_CLOSED:
         return DTS_CLOSED
     if position // s.batch_size != w.number:
         tell(w)
-        w.batch = station_enter(s.station, position // s.batch_size)
-        if w.batch == NULL:
-            return DTS_CLOSED
+        w.batch = station_batch(s.station, position // s.batch_size)
         w.number = position // s.batch_size
     b = w.batch
     out = b.slot.images + row * s.plan.sample_bytes
@@ -120,41 +116,26 @@ cdef int one_sample(dts_worker *w, int64_t position) noexcept nogil:
     return DTS_OK
 
 
-cdef void one_epoch(dts_worker *w) noexcept nogil:
-    cdef dts_crew *s = w.crew
-    cdef int64_t position, last
-    w.rows = 0
-    w.number = -1
-    while True:
-        position = dts_fetch_add(&s.ticket, s.claim)
-        if position >= s.positions:
-            return
-        last = min(position + s.claim, s.positions)
+cdef void take_samples(dts_worker *w) noexcept nogil:
+    """As long as there are any to take."""
+    cdef int64_t last = 0, position = tickets_take(&w.crew.station.tickets, &last)
+    while position >= 0:
         while position < last:
             if one_sample(w, position) != DTS_OK:
                 return  # the epoch ended, nobody counts these rows
             position += 1
         tell(w)
+        position = tickets_take(&w.crew.station.tickets, &last)
 
 
 cdef void worker_main(void *arg) noexcept nogil:
     cdef dts_worker *w = <dts_worker *> arg
     cdef dts_crew *s = w.crew
-    cdef int64_t seen = 0
     w.bound = w.mask != NULL and dts_thread_bind(w.mask, s.mask_bytes) == 0
-    while True:
-        dts_mutex_lock(&s.lock)
-        while s.generation == seen and not s.stop:
-            dts_cond_wait(&s.start, &s.lock)
-        seen = s.generation
-        dts_mutex_unlock(&s.lock)
-        if s.stop:
-            return
-        one_epoch(w)
-        s.loader.finish(s.loader.self, <int> w.index)
+    while tickets_wait(&s.station.tickets, &w.sleeper):
+        w.rows = 0
+        w.number = -1
+        s.loader.resume(s.loader.self, <int> w.index)
+        take_samples(w)
+        s.loader.rest(s.loader.self, <int> w.index)  # nobody waits for one who sleeps
         w.cpu_ns = dts_thread_cpu_ns()
-        dts_mutex_lock(&s.lock)
-        s.active -= 1
-        if s.active == 0:
-            dts_cond_broadcast(&s.idle)
-        dts_mutex_unlock(&s.lock)

@@ -17,10 +17,12 @@ from dts.pipeline.render cimport (
     FORMAT_FLOAT16, FORMAT_FLOAT32, FORMAT_UINT8, scratch_bytes, scratch_free, scratch_init,
 )
 from dts.pipeline.station cimport SLOT_FREE, Slot, TransferStation, dts_batch, station_close
+from dts.pipeline.tickets cimport (
+    sleeper_init, tickets_count, tickets_stop, tickets_wait_idle,
+)
 from dts.status cimport DTS_OK, dts_error
 from dts.threads cimport (
-    dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_line_start, dts_line_up, dts_mutex_init,
-    dts_mutex_lock, dts_mutex_unlock, dts_process_id, dts_store_rel, dts_thread_create,
+    dts_line_start, dts_line_up, dts_mutex_init, dts_process_id, dts_store_rel, dts_thread_create,
     dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
@@ -29,6 +31,7 @@ from dts.transforms.mix cimport Mixing
 import numpy as np
 
 from dts.errors import ClosedError, DtsError, from_status
+from dts.loaders.topology import allowed_cpus
 from dts.pipeline.mixing import mix_records
 
 cdef int64_t ARRAY_CLAIM = 8    # positions for a ticket where a sample takes microseconds
@@ -111,15 +114,10 @@ cdef class SplitPipeline:
         if config.worker_masks:
             self.masks = b"".join(config.worker_masks)
             s.mask_bytes = len(config.worker_masks[0])
-        s.claim = 1
-        if config.array_size is not None:
-            s.claim = max(1, min(ARRAY_CLAIM, s.batch_size // s.workers))
         s.on_error = _POLICIES[config.on_error]
         s.wide_labels = self.station.label_dtype.itemsize == 8
         s.process = dts_process_id()
         dts_mutex_init(&s.lock)
-        dts_cond_init(&s.start)
-        dts_cond_init(&s.idle)
         s.plan.seed = config.seed
         s.plan.split = config.split
         s.plan.views = config.views
@@ -181,11 +179,8 @@ cdef class SplitPipeline:
         cdef dts_crew *s = self.crew
         cdef int64_t k
         with nogil:
-            dts_mutex_lock(&s.lock)
-            s.stop = 1
-            dts_cond_broadcast(&s.start)
-            dts_mutex_unlock(&s.lock)
             station_close(s.station)
+            tickets_stop(&s.station.tickets)
             for k in range(self.started):
                 dts_thread_join(self._worker(k).thread)
                 scratch_free(&self._worker(k).scratch)
@@ -208,13 +203,16 @@ cdef class SplitPipeline:
             w = self._worker(self.started)
             w.crew = s
             w.index = self.started
+            sleeper_init(&w.sleeper)
             if self.masks is not None:
                 w.mask = <const uint8_t *> <const char *> self.masks + w.index * s.mask_bytes
             if scratch_init(&w.scratch) != DTS_OK:
                 scratch_free(&w.scratch)
                 raise MemoryError("no memory for a preprocessing thread")
             name = f"dts-{'val' if s.plan.split else 'train'}-{w.index}".encode()
+            tickets_count(&s.station.tickets, 1)
             if dts_thread_create(&w.thread, worker_main, w, name) != 0:
+                tickets_count(&s.station.tickets, -1)
                 scratch_free(&w.scratch)
                 raise OSError(f"preprocessing thread {w.index} could not be started")
             self.started += 1
@@ -231,25 +229,32 @@ cdef class SplitPipeline:
         """Start an epoch; one that is still running ends. Returns the token that `next` takes."""
         cdef dts_crew *s = self.crew
         cdef int64_t n
+        cdef int k
         self._check()
         self.end()
         self._start_threads()
         self._enter_stage(epoch)
         n = self.reader.begin_epoch(epoch)
+        for k in range(s.workers):
+            s.loader.rest(s.loader.self, k)  # until it wakes
         self.n_batches = self.n_batches_of(n)
         self.taken = 0
         s.positions = min(n, self.n_batches * self.config.batch_size)
         s.epoch = <uint32_t> (epoch & 0xFFFFFFFF)
-        s.ticket = 0
-        s.active = s.workers
-        self.station.begin(s.positions, self.n_batches)
-        self.running = True
-        with nogil:
-            dts_mutex_lock(&s.lock)
-            s.generation += 1
-            dts_cond_broadcast(&s.start)
-            dts_mutex_unlock(&s.lock)
+        most = self._most_at_once()
+        claim = 1
+        if self.config.array_size is not None:
+            claim = max(1, min(ARRAY_CLAIM, s.batch_size // most))
+        self.running = True  # first: what opens has to be ended, whatever comes in between
+        self.station.begin(s.positions, self.n_batches, claim, most)
         return self.station.token
+
+    cdef int64_t _most_at_once(self):
+        """Workers that it is worth while to have awake: more than there are CPUs only take the
+        caches from each other, unless they may wait for something else."""
+        if self.masks is not None or any(t.may_block for t in self.chain.transforms):
+            return self.crew.workers
+        return min(self.crew.workers, len(allowed_cpus()) or self.crew.workers)
 
     def next(self, int64_t token):
         """Return (images, labels, ids, soft labels or None, records of `mix_records` or None,
@@ -347,17 +352,10 @@ cdef class SplitPipeline:
                 station_close(self.crew.station)
                 self.reader.end_epoch()
         finally:  # Ctrl-C may come in between, and the next epoch needs idle workers
-            self._wait_idle()
+            with nogil:
+                tickets_wait_idle(&self.crew.station.tickets)
             self.station.reset()
         self.reader.end_epoch()
-
-    cdef void _wait_idle(self) noexcept:
-        cdef dts_crew *s = self.crew
-        with nogil:
-            dts_mutex_lock(&s.lock)
-            while s.active > 0:
-                dts_cond_wait(&s.idle, &s.lock)
-            dts_mutex_unlock(&s.lock)
 
     def close(self):
         """Stop and join all threads, give all memory back. Batches that are still held stay
@@ -391,8 +389,7 @@ cdef class SplitPipeline:
         cdef dts_crew *s = self.crew
         cdef dts_worker *w
         spans = {
-            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_ticket),
-            "ticket": (<uintptr_t> &s.ticket, <uintptr_t> &s.pad_lock),
+            "settings": (<uintptr_t> s, <uintptr_t> &s.pad_lock),
             "pool's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.logged),
             **self.station._layout(),
         }

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from dts.pipeline.tickets cimport dts_tickets
 from dts.status cimport dts_error
 from dts.threads cimport dts_cond, dts_mutex
 
@@ -10,7 +11,6 @@ cdef enum:
     SLOT_FREE = 0
     SLOT_OPEN = 1       # workers fill it
     SLOT_HELD = 2       # the user has arrays of it
-    GATES = 16          # workers wait for a batch at gate number batch mod GATES
 
 
 ctypedef struct dts_slot:
@@ -36,7 +36,7 @@ ctypedef struct dts_batch:
 
 
 ctypedef struct dts_station:
-    # Workers read these for every sample; they change once a batch.
+    # Workers read these once a batch; they change as often.
     int64_t pad_start[16]
     int64_t opened      # batches opened so far in this epoch
     int64_t closing     # the epoch ends early: everybody out
@@ -44,18 +44,16 @@ ctypedef struct dts_station:
     int64_t depth
     int64_t pad[16]
     dts_mutex lock
-    dts_cond gates[GATES]   # a batch opened, or the epoch ends
     dts_cond batch_ready
-    # Times somebody went to sleep, and times he woke; under the lock.
-    int64_t slot_waits      # a worker, for a batch to open
-    int64_t slot_wakes
-    int64_t reader_waits    # the user's side, for a batch to be full
+    # Times the user's side went to sleep until a batch is full, and times it woke; under the lock.
+    int64_t reader_waits
     int64_t reader_wakes
     int64_t pad_end[16]
+    dts_tickets tickets     # for the positions of open batches
 
 
-# Workers. The batch, or NULL when the epoch is over: waits until the batch is open.
-cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil
+# Workers. A batch that is open: one of whose positions somebody has a ticket for.
+cdef dts_batch *station_batch(dts_station *s, int64_t batch) noexcept nogil
 # So many rows of the batch are finished; the last one wakes the user's side.
 cdef void station_leave(dts_station *s, dts_batch *b, int64_t rows) noexcept nogil
 # The epoch ends: wake everybody who waits.

@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memmove, memset
 
+from dts.pipeline.tickets cimport tickets_begin, tickets_close, tickets_init, tickets_open
 from dts.status cimport dts_error, dts_error_clear
 from dts.threads cimport (
     dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_cond_wait_ms, dts_fetch_add,
@@ -30,17 +31,7 @@ cnp.import_array()
 ALIGNMENT = 256
 
 
-cdef dts_batch *station_enter(dts_station *s, int64_t batch) noexcept nogil:
-    if dts_load_acq(&s.opened) <= batch:
-        dts_mutex_lock(&s.lock)
-        if dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
-            s.slot_waits += 1
-            while dts_load_acq(&s.opened) <= batch and not dts_load_acq(&s.closing):
-                dts_cond_wait(&s.gates[batch % GATES], &s.lock)
-                s.slot_wakes += 1
-        dts_mutex_unlock(&s.lock)
-    if dts_load_acq(&s.closing):
-        return NULL
+cdef dts_batch *station_batch(dts_station *s, int64_t batch) noexcept nogil:
     return &s.ring[batch % s.depth]
 
 
@@ -53,13 +44,11 @@ cdef void station_leave(dts_station *s, dts_batch *b, int64_t rows) noexcept nog
 
 
 cdef void station_close(dts_station *s) noexcept nogil:
-    cdef int k
     dts_mutex_lock(&s.lock)
     dts_store_rel(&s.closing, 1)
-    for k in range(GATES):
-        dts_cond_broadcast(&s.gates[k])
     dts_cond_broadcast(&s.batch_ready)
     dts_mutex_unlock(&s.lock)
+    tickets_close(&s.tickets)
 
 
 cdef void station_bad(dts_station *s, dts_batch *b, int64_t row,
@@ -153,7 +142,6 @@ cdef class TransferStation:
 
     def __cinit__(self, int64_t batch_size, tuple sample_shape, dtype, label_dtype,
                   int64_t prefetch, max_held, int64_t views=1, int64_t classes=0):
-        cdef int k
         self.batch_size = batch_size
         self.views = views
         self.classes = classes
@@ -169,9 +157,8 @@ cdef class TransferStation:
         self.open_slots = []
         memset(&self.c, 0, sizeof(dts_station))
         dts_mutex_init(&self.c.lock)
-        for k in range(GATES):
-            dts_cond_init(&self.c.gates[k])
         dts_cond_init(&self.c.batch_ready)
+        tickets_init(&self.c.tickets)
         self.c.depth = prefetch
         self.c.ring = <dts_batch *> calloc(<size_t> prefetch, sizeof(dts_batch))
         if self.c.ring == NULL:
@@ -194,14 +181,16 @@ cdef class TransferStation:
         self.sample_shape = sample_shape
         self.sample_bytes = math.prod(sample_shape) * self.dtype.itemsize
 
-    def begin(self, int64_t n_samples, int64_t n_batches):
-        """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches."""
+    def begin(self, int64_t n_samples, int64_t n_batches, int64_t claim, int64_t most):
+        """Open the first batches of an epoch of `n_samples` samples in `n_batches` batches, for
+        up to `most` workers at once that take up to `claim` samples at a time."""
         self.n_samples = n_samples
         self.n_batches = n_batches
         self.token += 1
         self.open_slots = []
         dts_store_rel(&self.c.opened, 0)
         dts_store_rel(&self.c.closing, 0)
+        tickets_begin(&self.c.tickets, claim, most)
         while self.c.opened < min(n_batches, self.c.depth):
             self.open_next()
 
@@ -244,8 +233,8 @@ cdef class TransferStation:
         b.slot = &slot.c
         dts_error_clear(&b.error)
         dts_store_rel(&self.c.opened, number + 1)
-        dts_cond_broadcast(&self.c.gates[number % GATES])
         dts_mutex_unlock(&self.c.lock)
+        tickets_open(&self.c.tickets, number * self.batch_size + b.expected)
         return 0
 
     cdef bint wait(self, dts_batch *b, int64_t token) except -1:
@@ -324,6 +313,9 @@ cdef class TransferStation:
         spans = {
             "ring": (<uintptr_t> &s.opened, <uintptr_t> &s.pad),
             "station's lock": (<uintptr_t> &s.lock, <uintptr_t> &s.pad_end),
+            "open tickets": (<uintptr_t> &s.tickets.open, <uintptr_t> &s.tickets.pad_next),
+            "ticket": (<uintptr_t> &s.tickets.next, <uintptr_t> &s.tickets.pad_lock),
+            "tickets' lock": (<uintptr_t> &s.tickets.lock, <uintptr_t> &s.tickets.pad_end),
         }
         for k in range(s.depth):
             b = &s.ring[k]
@@ -334,8 +326,8 @@ cdef class TransferStation:
     def counters(self):
         """Return waits, wake-ups and extra slots so far."""
         return {
-            "slot_waits": self.c.slot_waits,
-            "slot_wakes": self.c.slot_wakes,
+            "slot_waits": self.c.tickets.waits,
+            "slot_wakes": self.c.tickets.wakes,
             "consumer_waits": self.c.reader_waits,
             "consumer_wakes": self.c.reader_wakes,
             "extra_slots": self.extra_slots,

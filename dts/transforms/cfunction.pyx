@@ -150,6 +150,7 @@ class CFunction(Transform):
         arguments, or a size outside 1..65,500.
     """
 
+    may_block = True
     is_pixels = True
 
     def __init__(self, function, size=None, random=False, user_data=None, name=None):

@@ -167,6 +167,7 @@ class Lambda(Transform):
            [1, 2]], dtype=uint8)
     """
 
+    may_block = True
     is_pixels = True
 
     def __init__(self, function, size=None, random=False):

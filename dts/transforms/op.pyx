@@ -43,6 +43,8 @@ class Transform:
         Whether it resizes: a view that was resized or padded before is rendered first.
     pads : bool
         Whether its result may reach over the edges of its input.
+    may_block : bool
+        Whether it may wait for something other than the CPU: code that is not ours.
     """
 
     is_random = False
@@ -50,6 +52,7 @@ class Transform:
     is_pixels = False
     resamples = False
     pads = False
+    may_block = False
 
     def compile(self, position):
         """Make the C form. `position` is the place in the chain: part of the random key."""

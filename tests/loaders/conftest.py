@@ -191,6 +191,8 @@ class _Loader(ctypes.Structure):
         ("sample_at", _SAMPLE_AT),
         ("replacement", _REPLACEMENT),
         ("finish", _FINISH),
+        ("rest", _FINISH),
+        ("resume", _FINISH),
     ]
 
 
@@ -213,6 +215,12 @@ class CLoader:
 
     def finish(self, worker=0):
         self.c.finish(self.c.self, worker)
+
+    def rest(self, worker=0):
+        self.c.rest(self.c.self, worker)
+
+    def resume(self, worker=0):
+        self.c.resume(self.c.self, worker)
 
 
 @pytest.fixture(scope="session")

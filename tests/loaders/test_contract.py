@@ -111,6 +111,65 @@ def test_a_worker_that_finished_holds_nothing_up(some, c_loader):
         assert [loader.sample_at(p)[1].id for p in range(21)] == list(range(21))
 
 
+def test_a_worker_that_rests_holds_nothing_up_and_comes_back_anywhere(some, c_loader):
+    with BlockReader(some, order="sequential", window=1, num_workers=3) as reader:
+        reader.begin_epoch(0)
+        loader = c_loader(reader)
+        assert loader.sample_at(0, 1)[0] == OK
+        loader.rest(1)
+        loader.rest(2)
+        assert [loader.sample_at(p)[1].id for p in range(10)] == list(range(10))
+        loader.resume(1)
+        loader.resume(1)  # changes nothing
+        assert loader.sample_at(10, 1)[1].id == 10
+        assert [loader.sample_at(p)[1].id for p in range(11, 13)] == [11, 12]
+        loader.rest(0)
+        assert [loader.sample_at(p, 1)[1].id for p in range(13, 21)] == list(range(13, 21))
+        loader.resume(2)
+        assert loader.sample_at(20, 2)[1].id == 20
+
+
+def test_blocks_stay_while_all_workers_rest(some, c_loader):
+    """Nobody says how far the epoch is then, so nothing may be reused."""
+    with BlockReader(some, order="sequential", window=1, num_workers=2) as reader:
+        reader.begin_epoch(0)
+        loader = c_loader(reader)
+        assert [loader.sample_at(p)[1].id for p in range(5)] == list(range(5))
+        for _ in range(3):
+            loader.rest(0)
+            loader.rest(1)
+            loader.resume(1)
+            loader.resume(0)
+        assert [loader.sample_at(p, 1)[1].id for p in range(5, 7)] == [5, 6]
+        assert [loader.sample_at(p)[1].id for p in range(5, 7)] == [5, 6]
+
+
+def test_who_comes_back_is_waited_for_again(some, c_loader):
+    with BlockReader(some, order="sequential", window=1, num_workers=2) as reader:
+        reader.begin_epoch(0)
+        loader, seen = c_loader(reader), []
+        loader.rest(1)
+        assert loader.sample_at(4)[0] == OK  # the second window
+        loader.resume(1)
+        thread = threading.Thread(target=lambda: seen.append(loader.sample_at(20)[0]))
+        thread.start()
+        while reader.stats()["worker_waits"] == 0:
+            pass
+        assert seen == []
+        loader.rest(1)
+        thread.join(10)
+        assert seen == [OK]
+
+
+@pytest.mark.parametrize("worker", [-1, 2])
+def test_no_such_worker_rests_or_resumes(some, c_loader, worker):
+    with BlockReader(some, window=1, num_workers=2) as reader:
+        reader.begin_epoch(0)
+        c_loader(reader).rest(worker)
+        c_loader(reader).resume(worker)
+        assert c_loader(reader).sample_at(0)[0] == OK
+
+
 def test_end_of_epoch_wakes_a_waiting_worker(some, c_loader):
     with BlockReader(some, order="sequential", window=1, num_workers=2) as reader:
         reader.begin_epoch(0)

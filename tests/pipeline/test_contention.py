@@ -2,11 +2,13 @@
 
 import faulthandler
 import itertools
+import threading
 
 import make
 import pytest
 
-from dts import LoadMode, Preprocessor, RandomResizedCrop
+from dts import Lambda, LoadMode, Preprocessor, RandomResizedCrop
+from dts.loaders.topology import allowed_cpus
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +38,43 @@ def test_waits_are_counted_by_the_batch(blocks, workers):
     batches = 25 * pre.steps_per_epoch
     samples = after["samples"] - before["samples"]
     assert samples == 25 * 40
-    assert after["slot_waits"] - before["slot_waits"] <= batches * workers
+    at_once = min(workers, len(allowed_cpus()) or workers)
+    assert after["slot_waits"] - before["slot_waits"] <= batches * at_once
+    assert after["slot_waits"] - workers <= after["slot_wakes"] <= after["slot_waits"]
     assert after["consumer_waits"] - before["consumer_waits"] <= batches
+
+
+def test_functions_that_wait_are_called_by_all_workers_at_once(blocks):
+    """Others are no more than there are CPUs: this one may be waiting for a network."""
+    together = threading.Barrier(7)
+
+    def meet(picture):
+        together.wait(30)
+        return picture
+
+    s = setup(blocks, batch_size=14, preprocess_workers=7, load_mode=LoadMode.FULLY)
+    s.drop_last(True).train_transforms(RandomResizedCrop(16), Lambda(meet))
+    with s.commit() as pre:
+        for epoch in range(2):
+            assert sum(len(batch) for batch in pre.train(epoch)) == 28
+    assert not together.broken
+
+
+@pytest.mark.parametrize("workers", [1, 2, 64])
+@pytest.mark.parametrize("mode", [LoadMode.PARTIAL, LoadMode.FULLY])
+def test_epochs_that_end_anywhere(blocks, workers, mode):
+    """Begun and left at each batch: the next one is whole, and nobody is left asleep."""
+    s = setup(blocks, batch_size=3, preprocess_workers=workers, shuffle_window=1, load_mode=mode)
+    faulthandler.dump_traceback_later(60, exit=True)
+    try:
+        with s.commit() as pre:
+            for taken in range(14):
+                for step, _ in enumerate(pre.train(0)):
+                    if step == taken:
+                        break
+                assert sorted(i for b in pre.train(1) for i in b.ids) == list(range(40))
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.mark.parametrize(
