@@ -16,8 +16,8 @@ from libc.string cimport memmove, memset
 from dts.pipeline.tickets cimport tickets_begin, tickets_close, tickets_init, tickets_open
 from dts.status cimport dts_error, dts_error_clear
 from dts.threads cimport (
-    dts_cond_broadcast, dts_cond_init, dts_cond_wait, dts_cond_wait_ms, dts_fetch_add,
-    dts_load_acq, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
+    dts_cond_broadcast, dts_cond_init, dts_cond_wait_ms, dts_fetch_add, dts_load_acq,
+    dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_store_rel,
 )
 
 import math

@@ -37,7 +37,7 @@ cdef void sleeper_init(dts_sleeper *me) noexcept nogil
 
 # The user's side. So many workers more will call tickets_wait; less than 0: will not, after all.
 cdef void tickets_count(dts_tickets *t, int64_t workers) noexcept nogil
-# An epoch begins, with nothing open. No worker may be between tickets_wait and the next call of it.
+# An epoch begins, with nothing open. No worker may be between two calls of tickets_wait.
 cdef void tickets_begin(dts_tickets *t, int64_t claim, int64_t most) noexcept nogil
 # Positions below `open` may be taken from now on: wakes as many as may be awake.
 cdef void tickets_open(dts_tickets *t, int64_t open) noexcept nogil
