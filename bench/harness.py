@@ -2,14 +2,15 @@
 
 A gate is a generator function behind the decorator `gate`, in a file ``gates_*.py``. It is given a
 `room.Room`, prepares what it needs, and yields pairs for ever: the figure and the baseline of one
-round, taken one right after the other. All else is done here: the first round only warms up,
-medians make the ratio, the ratio meets its bound, and a baseline that moves spoils the verdict.
+round, taken one right after the other. All else is done here: the first round only warms up, the
+median of the rounds' ratios meets the bound, and a baseline that moves spoils the verdict.
 """
 
 import gc
 import importlib
 import itertools
 import statistics
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import simplejpeg
 from load import Load, cpus
 
 from dts.measure import BUSY, spread
@@ -48,6 +51,7 @@ class Gate:
     rounds: int = 9
     seconds: float = 7.0
     cpus: int = 0
+    scales: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
     place: int = 0
 
@@ -86,6 +90,7 @@ def gate(
     rounds: int = 9,
     seconds: float = 7.0,
     cpus: int = 0,
+    scales: float = 0.0,
     **settings: Any,
 ) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Iterator[Any]]]:
     """Register a generator function as a gate. Decorators may be stacked: one gate each.
@@ -113,6 +118,10 @@ def gate(
     cpus : int
         CPUs that the figure needs at once: if others leave fewer, the machine is busy. 0: it does
         not matter, since CPU time is compared, or the median of very short calls.
+    scales : float
+        How many times the work of one thread a machine with `cpus` free CPUs has to do in as many
+        threads of plain decoding, or it is busy: virtual CPUs may be halves of one. 0: it does
+        not matter.
     **settings
         Go to the function.
     """
@@ -136,6 +145,7 @@ def gate(
             rounds,
             seconds,
             cpus,
+            scales,
             settings,
             place,
         )
@@ -161,6 +171,9 @@ class Result:
         fixed piece of work.
     others : float
         CPUs that were taken by others meanwhile, the host of a virtual machine included.
+    scaling : list of float
+        What as many threads of plain decoding as the gate needs CPUs did of one thread's work,
+        one entry a round; none where it does not matter.
     tries : int
         Measurements made; all but the last on a busy machine.
     reason : str
@@ -172,6 +185,7 @@ class Result:
     baselines: list[float] = field(default_factory=list)
     gauges: list[float] = field(default_factory=list)
     others: float = 0.0
+    scaling: list[float] = field(default_factory=list)
     tries: int = 1
     reason: str = ""
 
@@ -185,8 +199,8 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """Ratio of the medians."""
-        return self.gate.ratio(self.figure, self.baseline)
+        """Median of those of the rounds: both halves of a round meet the same speed."""
+        return statistics.median(self.ratios)
 
     @property
     def ratios(self) -> list[float]:
@@ -197,6 +211,8 @@ class Result:
     def busy(self) -> bool:
         """Whether the baseline moved by more than a quarter, or too few CPUs were free."""
         free = cpus() - self.others
+        if self.scaling and statistics.median(self.scaling) < self.gate.scales:
+            return True
         return spread(self.gauges) > BUSY or free < self.gate.cpus * 0.9
 
     @property
@@ -231,6 +247,7 @@ class Result:
                 baselines=self.baselines,
                 gauge_spread=round(spread(self.gauges), 4),
                 others=round(self.others, 2),
+                scaling=[round(s, 3) for s in self.scaling],
                 tries=self.tries,
             )
         return facts
@@ -272,6 +289,8 @@ def _measure(wanted: Gate, room: Any) -> Result:
         begin, load = time.monotonic(), Load()
         for done in itertools.count():
             gauge = _gauge() if wanted.limit is not None else 0.0
+            if wanted.scales:
+                result.scaling.append(_scaling(wanted.cpus))
             try:
                 turn = next(turns)
             except StopIteration:
@@ -298,6 +317,27 @@ def _gauge() -> float:
     for _ in range(4):
         zlib.crc32(_WORK)
     return time.perf_counter() - begin
+
+
+def _scaling(threads: int) -> float:
+    """How many times the work of one thread so many do in the same time, decoding a picture."""
+    noise = np.random.default_rng(0).integers(0, 255, (32, 32, 3), dtype=np.uint8)
+    picture = simplejpeg.encode_jpeg(np.repeat(np.repeat(noise, 12, 0), 12, 1))
+
+    def seconds(n: int) -> float:
+        pool = [threading.Thread(target=decode) for _ in range(n)]
+        begin = time.perf_counter()
+        for thread in pool:
+            thread.start()
+        for thread in pool:
+            thread.join()
+        return time.perf_counter() - begin
+
+    def decode() -> None:
+        for _ in range(100):
+            simplejpeg.decode_jpeg(picture)
+
+    return threads * seconds(1) / seconds(threads)
 
 
 def load_gates(folder: Path) -> list[Gate]:

@@ -264,7 +264,11 @@ def _encoded(
             for results in in_order(executor, encode_files, tasks, 4 * max(jobs, allowed_cpus())):
                 yield from results
         except BrokenProcessPool:
-            raise ExportError("an encoding process died, perhaps for want of memory") from None
+            raise ExportError(
+                "an encoding process died: for want of memory, or because the program that calls "
+                'this does so outside of `if __name__ == "__main__":` (each process imports it '
+                "anew; jobs=1 starts none)"
+            ) from None
 
 
 def encode_files(places: list[Place], level: int, roi: bool) -> list[tuple[Encoded, int] | str]:

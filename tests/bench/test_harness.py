@@ -1,5 +1,7 @@
 """The harness of the gates, with figures that are made up: nothing here is timed."""
 
+import itertools
+
 import harness
 import pytest
 from harness import FAIL, MACHINE_BUSY, NOT_HERE, PASS
@@ -29,7 +31,7 @@ def found(turns, **options):
     return harness.measure(made(turns, **options), None)
 
 
-def test_ratio_is_that_of_the_medians_and_the_first_round_does_not_count():
+def test_ratio_is_the_median_of_the_rounds_and_the_first_does_not_count():
     result = found([(2.0, 4.0), (3.0, 4.0), (90.0, 4.0)], at_most=0.8)
     assert (result.figure, result.baseline, result.ratio) == (3.0, 4.0, 0.75)
     assert result.verdict == PASS
@@ -108,6 +110,23 @@ def test_a_gate_that_needs_two_cpus_is_busy_when_others_take_one(monkeypatch):
     assert found(turns, at_least=1.8, cpus=0).verdict == PASS
     harness.GATES.clear()
     assert found(turns, at_least=1.8, cpus=2).verdict == MACHINE_BUSY
+
+
+def test_a_machine_whose_cpus_are_halves_says_nothing_of_scaling(monkeypatch):
+    turns = [(1.0, 1.9)] * 5
+    for given, verdict in (([1.4, 1.6, 1.96], MACHINE_BUSY), ([1.5, 1.96, 2.0], PASS)):
+        for bound, wanted in ((1.8, verdict), (1.95, FAIL if verdict == PASS else verdict)):
+            rounds = itertools.cycle(given)
+            monkeypatch.setattr(harness, "_scaling", lambda threads, n=rounds: next(n))
+            harness.GATES.clear()
+            result = harness.measure(
+                made(turns[:3], at_least=bound, cpus=2, scales=1.95), None, tries=1
+            )
+            assert (result.verdict, result.facts()["scaling"]) == (wanted, given)
+
+
+def test_threads_that_decode_side_by_side_are_counted():
+    assert 0 < harness._scaling(2) < 4
 
 
 def test_what_cannot_be_measured_here_is_told():

@@ -329,6 +329,20 @@ def test_an_encoding_process_that_dies(photos, tmp_path):
     assert os.listdir(tmp_path) == ["photos"]
 
 
+def test_a_program_that_is_imported_anew_by_each_process_is_told_so(photos, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from dts.export import export_folder\n"
+        f"export_folder({str(photos)!r}, {str(tmp_path / 'x.dts')!r}, level=1, jobs=2)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=60, env=ENVIRONMENT
+    )
+    assert run.returncode == 1
+    assert 'outside of `if __name__ == "__main__":`' in run.stderr.splitlines()[-1]
+    assert sorted(os.listdir(tmp_path)) == ["photos", "script.py"]
+
+
 def test_the_bar_is_drawn_only_when_asked(photos, tmp_path, capfd):
     export_folder(photos, tmp_path / "x.dts")
     assert capfd.readouterr().err == ""
