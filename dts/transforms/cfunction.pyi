@@ -1,11 +1,10 @@
 from typing import Any
 
-from dts.transforms.op import Op, Transform
+from dts.transforms.op import Op
+from dts.transforms.user import UserTransform
 
-class CFunction(Transform):
+class CFunction(UserTransform):
     function: Any
-    size: tuple[int, int] | None
-    random: bool
     user_data: Any
     name: str
     def __init__(
@@ -16,10 +15,6 @@ class CFunction(Transform):
         user_data: Any = None,
         name: str | None = None,
     ) -> None: ...
-    @property
-    def is_random(self) -> bool: ...  # type: ignore[override]
-    def output_size(self, size: tuple[int, int] | None) -> tuple[int, int] | None: ...
-    def at_size(self, old: tuple[int, int], new: tuple[int, int]) -> tuple[Transform, bool]: ...
     def drawn(self, values: tuple[float, ...], choices: tuple[int, ...]) -> dict[str, Any]: ...
     def compile(self, position: int) -> Op: ...
     def __eq__(self, other: object) -> bool: ...

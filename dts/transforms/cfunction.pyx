@@ -8,10 +8,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdio cimport snprintf
 
 from dts.status cimport DTS_OK, DTS_TRANSFORM, dts_error
-from dts.transforms.function cimport draw_words
-from dts.transforms.op cimport OP_PIXELS, Op, dts_draw, dts_image, dts_op
-from dts.transforms.op import Transform, check_flag, check_size
-from dts.transforms.function import name_of, random_words
+from dts.transforms.op cimport Op, dts_draw, dts_image, dts_op
+from dts.transforms.user cimport user_op
+from dts.transforms.user import UserTransform, name_of, random_words
 
 import ctypes
 from numbers import Integral
@@ -109,7 +108,7 @@ def _memory(user_data):
     return view.ctypes.data, view
 
 
-class CFunction(Transform):
+class CFunction(UserTransform):
     """A compiled function of yours on the pixels of each picture.
 
     The workers call it without Python's lock, all at once. Its signature is that of
@@ -150,9 +149,6 @@ class CFunction(Transform):
         arguments, or a size outside 1..65,500.
     """
 
-    may_block = True
-    is_pixels = True
-
     def __init__(self, function, size=None, random=False, user_data=None, name=None):
         address = _address(function)
         if not 0 < address < 1 << 64:
@@ -160,23 +156,12 @@ class CFunction(Transform):
         _memory(user_data)
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a string, not {name!r}")
+        super().__init__(size, random)
         self.function = function
-        self.size = None if size is None else check_size("size", size)
-        self.random = check_flag("random", random)
         self.user_data = user_data
         self.name = name or (
             hex(address) if isinstance(function, Integral) else name_of(function)
         )
-
-    @property
-    def is_random(self):
-        return self.random
-
-    def output_size(self, size):
-        return size if self.size is None else self.size
-
-    def at_size(self, old, new):
-        return self, self.size is None
 
     def drawn(self, values, choices):
         name = {"function": self.name}
@@ -198,13 +183,7 @@ class CFunction(Transform):
         return _address(self.function), self.size, self.random, address, self.name
 
     def compile(self, position):
-        cdef Op out = Op()
-        out.op.kind = OP_PIXELS
-        out.op.position = position
-        out.op.flag[0] = self.random
-        if self.size is not None:
-            out.op.size_h, out.op.size_w = self.size
-        out.op.draw = draw_words
+        cdef Op out = user_op(self, position)
         out.op.run = _run
         address, memory = _memory(self.user_data)
         name = self.name.encode("utf-8", "backslashreplace")

@@ -68,7 +68,8 @@ class RandomErasing(Transform):
     p : float
         Probability, 0..1.
     scale : (float, float)
-        Least and greatest share of the area, in (0, 1].
+        Least and greatest share of the area, in [0, 1]. A box of no pixels is drawn again, ten
+        times at most.
     ratio : (float, float)
         Least and greatest height / width, above 0.
     value : float, sequence of float or "random"
@@ -91,7 +92,7 @@ class RandomErasing(Transform):
                 f"value must be a number, one for each channel or 'random', not {value!r}"
             )
         self.p = check_number("p", p, 0.0, 1.0)
-        self.scale = check_range("scale", scale, 0.0, 1.0)
+        self.scale = check_range("scale", scale, 0.0, 1.0, closed=True)
         self.ratio = check_range("ratio", ratio, 0.0)
         check_number("ratio[1]", self.ratio[1], 0.0, 1e6)
         check_number("ratio[0]", self.ratio[0], 1e-6)

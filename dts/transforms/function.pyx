@@ -6,10 +6,10 @@ The words of its stream, where it is random: the four of the key of numpy's Phil
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
-from dts.rng.philox cimport dts_stream, dts_stream_next
 from dts.status cimport DTS_OK, DTS_TRANSFORM, dts_error, dts_error_set
-from dts.transforms.op cimport OP_PIXELS, Op, dts_draw, dts_image, dts_op
-from dts.transforms.op import Transform, check_flag, check_size
+from dts.transforms.op cimport Op, dts_draw, dts_image, dts_op
+from dts.transforms.user cimport user_op
+from dts.transforms.user import UserTransform, name_of, random_words
 
 import itertools
 
@@ -33,16 +33,6 @@ _numbers = itertools.count(1)
 def in_user_code():
     """Whether this thread is a worker inside a user's Python function."""
     return dts_user_depth > 0
-
-
-cdef void draw_words(const dts_op *op, dts_stream *s, dts_draw *d) noexcept nogil:
-    """Draw for a user's transform: its size, and four words where it is random."""
-    cdef int k
-    d.applied = 1
-    d.out_w = op.size_w if op.size_w > 0 else d.in_w
-    d.out_h = op.size_h if op.size_w > 0 else d.in_h
-    for k in range(4 if op.flag[0] else 0):
-        d.choice[k] = <int> dts_stream_next(s)
 
 
 cdef class _Call:
@@ -119,13 +109,7 @@ cdef int _run(const dts_op *op, const dts_draw *d, const dts_image *src, const d
         return (<_Call> op.context).run(d, src, dst, error)
 
 
-def name_of(function):
-    """Return how a function is called in messages."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
-    return name if isinstance(name, str) else type(function).__name__
-
-
-class Lambda(Transform):
+class Lambda(UserTransform):
     """A Python function of yours on the pixels of each picture.
 
     It is slow: the function holds Python's lock, so that the workers run it one after the other,
@@ -167,25 +151,11 @@ class Lambda(Transform):
            [1, 2]], dtype=uint8)
     """
 
-    may_block = True
-    is_pixels = True
-
     def __init__(self, function, size=None, random=False):
         if not callable(function):
             raise TypeError(f"function must be callable, not {function!r}")
+        super().__init__(size, random)
         self.function = function
-        self.size = None if size is None else check_size("size", size)
-        self.random = check_flag("random", random)
-
-    @property
-    def is_random(self):
-        return self.random
-
-    def output_size(self, size):
-        return size if self.size is None else self.size
-
-    def at_size(self, old, new):
-        return self, self.size is None
 
     def drawn(self, values, choices):
         name = {"function": name_of(self.function)}
@@ -195,19 +165,8 @@ class Lambda(Transform):
         return f"Lambda({name_of(self.function)}, size={self.size}, random={self.random})"
 
     def compile(self, position):
-        cdef Op out = Op()
-        out.op.kind = OP_PIXELS
-        out.op.position = position
-        out.op.flag[0] = self.random
-        if self.size is not None:
-            out.op.size_h, out.op.size_w = self.size
-        out.op.draw = draw_words
+        cdef Op out = user_op(self, position)
         out.op.run = _run
         out.keep = _Call(self.function, f"Lambda({name_of(self.function)})", self.random)
         out.op.context = <void *> out.keep
         return out
-
-
-def random_words(choices):
-    """Return the four words of 32 bits that a user's transform got."""
-    return tuple(c & 0xFFFFFFFF for c in choices[:4])

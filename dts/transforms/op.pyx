@@ -206,14 +206,18 @@ def check_integer(name, value, low, high):
     return int(value)
 
 
-def check_range(name, value, low, high=math.inf):
-    """Return an ordered pair of finite numbers above `low` (exclusive) and up to `high`."""
+def check_range(name, value, low, high=math.inf, closed=False):
+    """Return an ordered pair of finite numbers above `low` and up to `high`.
+
+    `closed`: the lesser one may be `low`.
+    """
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ValueError(f"{name} must be a (min, max) pair, not {value!r}")
     a, b = (check_number(f"{name}[{i}]", v) for i, v in enumerate(value))
-    if not low < a <= b <= high:
+    if not (low < a or (closed and low == a < b)) or not a <= b <= high:
+        above = "<=" if closed else "<"
         raise ValueError(
-            f"{name} must satisfy {low:g} < min <= max <= {high:g}, not ({a:g}, {b:g})"
+            f"{name} must satisfy {low:g} {above} min <= max <= {high:g}, not ({a:g}, {b:g})"
         )
     return a, b
 

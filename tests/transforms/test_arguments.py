@@ -47,6 +47,16 @@ def test_scales(make, scale):
         make(scale)
 
 
+def test_a_box_to_erase_may_be_as_small_as_nothing():
+    chain = Chain([RandomErasing(1.0, (0, 0.01))])
+    boxes = [chain.describe(3, 0, 0, id, 20, 30)[0]["box"] for id in range(200)]
+    areas = [height * width for _, _, height, width in boxes]
+    assert min(areas) <= 1
+    assert max(areas) <= 9  # 1 % is 6 pixels; sides are rounded
+    with pytest.raises(ValueError, match="0 <= min"):
+        RandomErasing(0.5, (-0.1, 0.2))
+
+
 @pytest.mark.parametrize("ratio", [(0, 1), (2, 1), (NAN, 1), (1, INF), (1,), (1, 2, 3, 4, 5)])
 @pytest.mark.parametrize(
     "make",
