@@ -369,7 +369,11 @@ class Setup:
         return self
 
     def on_error(self, policy: str) -> Self:
-        """Say what a damaged sample does: ``"raise"`` (default), ``"skip"`` or ``"replace"``."""
+        """Say what a damaged sample does: ``"raise"`` (default), ``"skip"`` or ``"replace"``.
+
+        With "skip" its batch is smaller; an empty one, where all were damaged, comes with a
+        RuntimeWarning. "replace" takes another sample of the same block or window.
+        """
         self._on_error = _text("on_error", policy)
         return self
 

@@ -5,6 +5,7 @@ import logging
 import operator
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -328,6 +329,13 @@ class EpochIterator:
             self._state = "done"
             raise StopIteration
         images, labels, ids, soft, mixes, index = got
+        if not len(ids):
+            warnings.warn(
+                f"batch {index} of epoch {self.epoch} is empty: all of its samples are damaged, "
+                "and on_error is 'skip'; stats() tells what befell them",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         mixes = () if mixes is None else tuple(Mix.from_record(*m) for m in mixes)
         return Batch(
             images,

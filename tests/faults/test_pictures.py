@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import warnings
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -60,7 +61,8 @@ def silence():
 def epoch(path, setup, policy, size=SIZE):
     """Images and errors by id, the number of batches, and the counts afterwards."""
     chain = setup(path, size).batch_size(1).output("uint8").on_error(policy)
-    with chain.commit() as pre:
+    with chain.commit() as pre, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "batch .* is empty", RuntimeWarning)
         images, errors, turns = {}, {}, 0
         iterator = iter(pre.train(0))
         while True:

@@ -96,12 +96,15 @@ def test_skip_makes_batches_shorter(broken, setup_of, mode):
         assert len(stats["errors"]) == 4
 
 
-def test_a_batch_of_nothing_but_errors_is_empty(tmp_path, setup_of):
+def test_a_batch_of_nothing_but_errors_is_empty_and_warns(tmp_path, setup_of):
     blocks = [[(b"no picture", 0)] * 3, [(make.jpeg(0, 50, 50), 1)] * 3]
     path = make.pack_blocks(tmp_path / "folder_train_lv0.dts", blocks)
     setup = setup_of(path, batch_size=3, shuffle_train=False, on_error="skip")
     with setup.commit() as pre:
-        assert [len(b) for b in pre.train(0)] == [0, 3]
+        with pytest.warns(RuntimeWarning, match="batch 0 of epoch 0 is empty") as told:
+            assert [len(b) for b in pre.train(0)] == [0, 3]
+        assert len(told) == 1
+        assert told[0].filename == __file__  # whoever iterates, not this library
 
 
 @pytest.mark.parametrize("mode", MODES)
