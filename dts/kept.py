@@ -54,6 +54,7 @@ class KeptPipeline:
     def next(self, token: int) -> tuple[Any, ...] | None:
         """As ``SplitPipeline.next``."""
         with self._lock:
+            source = self._source
             if self._closed or token != self._serial:
                 raise ClosedError("this epoch was ended")
             if self._replays and self._kept is not None:
@@ -61,11 +62,11 @@ class KeptPipeline:
                     return None
                 self._at += 1
                 return _views(self._kept[self._at - 1])
-        return self._run(token)
+        return self._run(token, source)
 
-    def _run(self, token: int) -> tuple[Any, ...] | None:
+    def _run(self, token: int, source: int) -> tuple[Any, ...] | None:
         try:
-            got = self._pipeline.next(self._source)
+            got = self._pipeline.next(source)
         except ClosedError:
             raise
         except Exception:

@@ -34,7 +34,8 @@ class Preprocessor:
     _started: dict[str, int]
     _current: dict[str, "weakref.ref[EpochIterator] | None"]
     _lock: threading.RLock
-    _closed: bool
+    _closed: bool  # refuses what is asked for
+    _stopped: bool  # all threads and memory are given back
     _pid: int
     _seed: int
 
@@ -50,6 +51,7 @@ class Preprocessor:
         self = cls.__new__(cls)
         self._lock = threading.RLock()
         self._closed = False
+        self._stopped = False
         self._splits = plan_splits(setup)
         self._started = dict.fromkeys(self._splits, -1)
         self._current = dict.fromkeys(self._splits)
@@ -237,7 +239,7 @@ class Preprocessor:
 
     def close(self) -> None:
         """Stop all threads and give all memory back. Batches that are still held stay valid."""
-        if self._closed:
+        if self._stopped:
             return
         _check_outside()
         self._closed = True
@@ -249,6 +251,7 @@ class Preprocessor:
             for s in self._splits.values():
                 s.pipeline.close()
                 s.source.close()
+            self._stopped = True
 
     def __enter__(self) -> "Preprocessor":
         self._check_open()
@@ -302,10 +305,12 @@ class EpochIterator:
         owner._check_open()
         current = owner._current[self._split]
         older = current() if current is not None else None
-        if older is not None:
+        if older is not None and older is not self:
             older._state = "superseded"
             self._pipeline.interrupt()
         with owner._lock:
+            if self._state != "new":
+                return  # another thread was first
             owner._check_open()
             self._token = self._pipeline.begin(self.epoch)
             owner._current[self._split] = weakref.ref(self)

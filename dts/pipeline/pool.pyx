@@ -4,6 +4,7 @@ Threads live as long as the object and sleep between epochs; what they do is in 
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -22,8 +23,8 @@ from dts.pipeline.tickets cimport (
 )
 from dts.status cimport DTS_OK, dts_error
 from dts.threads cimport (
-    dts_line_start, dts_line_up, dts_mutex_init, dts_process_id, dts_store_rel, dts_thread_create,
-    dts_thread_join,
+    dts_line_start, dts_line_up, dts_mutex_init, dts_mutex_lock, dts_mutex_unlock, dts_process_id,
+    dts_store_rel, dts_thread_create, dts_thread_join,
 )
 from dts.transforms.chain cimport Chain
 from dts.transforms.mix cimport Mixing
@@ -276,40 +277,62 @@ cdef class SplitPipeline:
         cdef dts_batch *b = NULL
         cdef dts_error error
         cdef Slot slot
+        cdef Slot spare = None
         cdef bint bad
-        cdef int64_t rows, index = -1
-        while index != self.taken:  # another thread may take what this one waited for
-            self._check()
-            if token == self.finished:
-                return None
-            if not self.running or token != t.token:
-                raise ClosedError("this epoch was ended")
-            if self.taken == self.n_batches:
-                self.finished = token  # who called ends the epoch, with what serialises that
-                return None
-            t.check_held()
-            index = self.taken
-            b = &t.c.ring[index % t.c.depth]
-            if not t.wait(b, token) and token != self.finished:
-                raise ClosedError("this epoch was ended")
-        error = b.error
-        rows = b.expected
-        bad = b.n_bad > 0
-        # First what may lack memory: then this batch is still the next one. It reuses *b.
-        if t.c.opened < self.n_batches:
-            t.open_next()
-        slot = t.open_slots.pop(0)
-        self.taken += 1
+        cdef int64_t rows, index
+        try:
+            while True:
+                self._check()
+                if token == self.finished:
+                    return None
+                if not self.running or token != t.token:
+                    raise ClosedError("this epoch was ended")
+                if self.taken == self.n_batches:
+                    self.finished = token  # who called ends the epoch
+                    return None
+                t.check_held()
+                index = self.taken
+                b = &t.c.ring[index % t.c.depth]
+                if not t.wait(b, token):
+                    if token == self.finished:
+                        return None
+                    raise ClosedError("this epoch was ended")
+                # What may lack memory, be interrupted, or collect garbage whose end lets other
+                # threads in, comes first: from the test on nothing can come in between.
+                if spare is None and t.c.opened < self.n_batches:
+                    spare = t.free_slot()
+                mixes = self._mixes(index, b.expected)
+                PyErr_CheckSignals()
+                if index == self.taken and token == t.token and self.running:
+                    break  # else the checks above say what became of the epoch
+            error = b.error
+            rows = b.expected
+            bad = b.n_bad > 0
+            if t.c.opened < self.n_batches:
+                t.open_next(spare)  # reuses *b
+                spare = None
+            slot = t.open_slots.pop(0)
+            self.taken += 1
+        finally:
+            if spare is not None:
+                dts_store_rel(&spare.c.state, SLOT_FREE)
         if bad and self.crew.on_error != ON_ERROR_SKIP:
             dts_store_rel(&slot.c.state, SLOT_FREE)
             raise self.exception(&error)
-        mixes = None if not self.mixing.c.n else mix_records(
-            self.mixing, self.config.seed, self.crew.epoch, index, self.crew.plan.height,
-            self.crew.plan.width, t.views, np.asarray(<uint8_t[:rows]> slot.c.bad) != 0,
-        )
         if bad:
             rows = t.drop_bad_rows(slot, rows)
         return (*t.arrays(slot, rows), mixes, index)
+
+    cdef object _mixes(self, int64_t index, int64_t rows):
+        """What was mixed in the batch that is next; None where nothing is mixed."""
+        cdef Slot slot
+        if not self.mixing.c.n or not self.station.open_slots:
+            return None
+        slot = self.station.open_slots[0]
+        return mix_records(
+            self.mixing, self.config.seed, self.crew.epoch, index, self.crew.plan.height,
+            self.crew.plan.width, self.station.views, np.asarray(<uint8_t[:rows]> slot.c.bad) != 0,
+        )
 
     cdef object exception(self, const dts_error *e):
         name = None
@@ -360,14 +383,14 @@ cdef class SplitPipeline:
     def close(self):
         """Stop and join all threads, give all memory back. Batches that are still held stay
         valid."""
-        if self.closed:
-            return
         self.closed = True
         if self.crew.process != dts_process_id():
             return
-        self.end()
-        self._stop_threads()
-        self.reader.close()
+        try:
+            self.end()
+        finally:  # Ctrl-C may have come in between
+            self._stop_threads()
+            self.reader.close()
 
     def interrupt(self):
         """End the running epoch without waiting: whoever waits for a batch gets ClosedError."""
@@ -401,7 +424,8 @@ cdef class SplitPipeline:
     def stats(self):
         """Return counts since the start: samples, errors, waits, CPU time, memory."""
         cdef dts_worker *w
-        cdef int64_t k
+        cdef int64_t k, logged
+        cdef dts_error log[LOG]
         total = {"samples": 0, "skipped": 0, "replaced": 0, "decode_warnings": 0,
                  "decode_spliced": 0}
         cpu, scratch, bound = 0, 0, 0
@@ -415,10 +439,13 @@ cdef class SplitPipeline:
             cpu += w.cpu_ns
             bound += w.bound
             scratch += scratch_bytes(&w.scratch)
+        dts_mutex_lock(&self.crew.lock)
         logged = min(self.crew.logged, <int64_t> LOG)
+        memcpy(log, self.crew.log, logged * sizeof(dts_error))
+        dts_mutex_unlock(&self.crew.lock)
         return {
             **total,
-            "errors": [str(self.exception(&self.crew.log[k])) for k in range(logged)],
+            "errors": [str(self.exception(&log[k])) for k in range(logged)],
             "worker_cpu_seconds": cpu * 1e-9,
             "workers_bound": bound,
             "scratch_bytes": scratch,

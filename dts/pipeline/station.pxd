@@ -89,7 +89,7 @@ cdef class TransferStation:
     cdef readonly int64_t token             # changes with every epoch
 
     cdef Slot free_slot(self)
-    cdef int open_next(self) except -1
+    cdef int open_next(self, Slot slot) except -1
     cdef bint wait(self, dts_batch *b, int64_t token) except -1
     cdef int64_t drop_bad_rows(self, Slot slot, int64_t rows)
     cdef tuple arrays(self, Slot slot, int64_t samples)

@@ -192,7 +192,7 @@ cdef class TransferStation:
         dts_store_rel(&self.c.closing, 0)
         tickets_begin(&self.c.tickets, claim, most)
         while self.c.opened < min(n_batches, self.c.depth):
-            self.open_next()
+            self.open_next(self.free_slot())
 
     def held(self):
         """Count the batches whose arrays are alive."""
@@ -205,6 +205,7 @@ cdef class TransferStation:
             if dts_load_acq(&slot.c.state) == SLOT_FREE:
                 if found is None:
                     found = slot
+                    dts_store_rel(&slot.c.state, SLOT_OPEN)  # nobody else's
                 elif len(self.slots) > self.base_slots:
                     continue  # an extra one that came back: let it go
             keep.append(slot)
@@ -215,14 +216,13 @@ cdef class TransferStation:
                          self.views, self.classes)
             if len(self.slots) >= self.base_slots:
                 self.extra_slots += 1
+            found.c.state = SLOT_OPEN
             self.slots.append(found)
         return found
 
-    cdef int open_next(self) except -1:
+    cdef int open_next(self, Slot slot) except -1:
         cdef int64_t number = self.c.opened
         cdef dts_batch *b = &self.c.ring[number % self.c.depth]
-        cdef Slot slot = self.free_slot()
-        slot.c.state = SLOT_OPEN
         self.open_slots.append(slot)
         memset(slot.c.bad, 0, <size_t> self.batch_size)
         memset(slot.c.pair, 0, <size_t> slot.pair_bytes)

@@ -269,7 +269,6 @@ cdef class BlockFeed:
             snprintf(name, sizeof(name), "dts-io-%d", <int>self.started)
             if dts_thread_create(&self.feed.threads[self.started].handle, io_main,
                                  &self.feed.threads[self.started], name) != 0:
-                self.close()
                 raise MemoryError(f"the system refuses IO thread {self.started + 1} "
                                   f"of {self.feed.n_threads}")
             self.started += 1
