@@ -43,7 +43,7 @@ def fp32(room, level):
             yield cpu_timed(wide) / room.count, cpu_timed(narrow) / room.count
 
 
-@gate("2 threads", against="1 thread", at_least=1.9, cpus=2, scales=1.95, level=3)
+@gate("2 threads", against="1 thread", at_least=1.9, cpus=2, scales=1.9, level=3)
 def two_threads(room, level):
     """Wall time of an epoch."""
     with (

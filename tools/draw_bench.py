@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Draw the gates of a saved run, and write their table into the documentation.
 
-Usage: ``python tools/draw_bench.py RUN.json [--docs DIR]``, where RUN.json is from
-``bash tools/bench.sh --benchmark-json=RUN.json``. Writes DIR/gates.svg, and the table into
-DIR/performance.md between its markers. DIR is docs/ unless given.
+Usage: ``python tools/draw_bench.py RUN.json [AGAIN.json ...] [--docs DIR]``, where RUN.json is
+from ``bash tools/bench.sh --benchmark-json=RUN.json``. AGAIN.json is from another run of some
+gates on the same machine, at the same commit: those that met a busy machine before are taken from
+it, and no others. Writes DIR/gates.svg, and the table into DIR/performance.md between its markers.
+DIR is docs/ unless given.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
-from harness import FAIL, PASS, cells  # noqa: E402
+from harness import FAIL, MACHINE_BUSY, PASS, cells  # noqa: E402
 
 BEGIN, END = "<!-- gates: begin -->", "<!-- gates: end -->"
 
@@ -46,6 +48,21 @@ def load(path):
     except (ValueError, KeyError, TypeError) as error:
         raise SystemExit(f"{path}: not a run of the gates ({error!r})") from None
     return facts, found["machine_info"]
+
+
+def load_all(paths):
+    """Return what `load` does, with gates of later files where earlier ones have no verdict."""
+    facts, machine = load(paths[0])
+    for path in paths[1:]:
+        again, other = load(path)
+        if other != machine:
+            raise SystemExit(f"{path}: of another machine or commit than {paths[0]}")
+        found = {(f["area"], f["stage"]): f for f in again}
+        facts = [
+            found.get((f["area"], f["stage"]), f) if f["verdict"] == MACHINE_BUSY else f
+            for f in facts
+        ]
+    return facts, machine
 
 
 def told(machine):
@@ -160,13 +177,13 @@ def shortened(text, most=31):
     return text if len(text) <= most else text[: most - 1].rstrip(" ,") + "…"
 
 
-def markdown(all_facts, machine, name):
+def markdown(all_facts, machine, names):
     """Return the lines that stand between the markers."""
     lines = [
         BEGIN,
         "![Cost of each stage, as a share of what its gate allows](gates.svg)",
         "",
-        f"Raw results: [{name}](results/{name}).",
+        *sources(names),
         "",
         f"{told(machine)}.",
         "",
@@ -178,6 +195,14 @@ def markdown(all_facts, machine, name):
         verdict = f"**{row[-1]}**" if row[-1] == FAIL else row[-1]
         lines.append("| " + " | ".join([*row[:-1], verdict]) + " |")
     return [*lines, END]
+
+
+def sources(names):
+    """Return the lines that name the raw results."""
+    first, *more = (f"[{name}](results/{name})" for name in names)
+    if not more:
+        return [f"Raw results: {first}."]
+    return [f"Raw results: {first}; what met a busy machine there, again:", f"{', '.join(more)}."]
 
 
 def between_markers(text, lines):
@@ -192,13 +217,14 @@ def between_markers(text, lines):
 def main(argv=None):
     """Write the picture and the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("run")
+    parser.add_argument("run", nargs="+")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
     options = parser.parse_args(argv)
-    facts, machine = load(options.run)
+    facts, machine = load_all(options.run)
     page = options.docs / "performance.md"
     text = between_markers(
-        page.read_text(encoding="utf-8"), markdown(facts, machine, Path(options.run).name)
+        page.read_text(encoding="utf-8"),
+        markdown(facts, machine, [Path(run).name for run in options.run]),
     )
     page.write_text(text, encoding="utf-8")
     (options.docs / "gates.svg").write_text(picture(facts, machine), encoding="utf-8")

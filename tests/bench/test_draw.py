@@ -66,6 +66,33 @@ def drawn(tool, tmp_path):
     return tmp_path
 
 
+def saved(path, all_facts, machine=MACHINE):
+    path.write_text(
+        json.dumps({"machine_info": machine, "benchmarks": [{"extra_info": f} for f in all_facts]})
+    )
+    return str(path)
+
+
+def test_what_met_a_busy_machine_is_taken_from_another_run(tool, drawn):
+    again = [facts("busy", 0.7, 1.0, area="small"), facts("fails", 0.1, 0.9)]
+    other = saved(drawn / "again.json", again)
+    assert tool.main([str(drawn / "run.json"), other, "--docs", str(drawn)]) == 0
+    page = (drawn / "performance.md").read_text()
+    assert "[run.json](results/run.json); what met a busy machine there, again:" in page
+    assert "[again.json](results/again.json)." in page
+    rows = {line.split(" | ")[0]: line for line in page.splitlines() if line.startswith("| ")}
+    assert "0.700" in rows["| small: busy"]
+    assert "pass" in rows["| small: busy"]
+    assert "5.000" in rows["| pipeline: fails"]
+    assert "FAIL" in rows["| pipeline: fails"]
+
+
+def test_runs_of_other_commits_are_not_mixed(tool, drawn):
+    other = saved(drawn / "again.json", ALL, {**MACHINE, "commit": "def"})
+    with pytest.raises(SystemExit, match="another machine or commit"):
+        tool.main([str(drawn / "run.json"), other, "--docs", str(drawn)])
+
+
 def test_table_takes_the_place_of_the_old_one(tool, drawn):
     lines = (drawn / "performance.md").read_text().splitlines()
     assert (lines[0], lines[-1]) == ("before", "after")

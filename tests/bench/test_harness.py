@@ -1,7 +1,5 @@
 """The harness of the gates, with figures that are made up: nothing here is timed."""
 
-import itertools
-
 import harness
 import pytest
 from harness import FAIL, MACHINE_BUSY, NOT_HERE, PASS
@@ -113,16 +111,15 @@ def test_a_gate_that_needs_two_cpus_is_busy_when_others_take_one(monkeypatch):
 
 
 def test_a_machine_whose_cpus_are_halves_says_nothing_of_scaling(monkeypatch):
-    turns = [(1.0, 1.9)] * 5
-    for given, verdict in (([1.4, 1.6, 1.96], MACHINE_BUSY), ([1.5, 1.96, 2.0], PASS)):
+    for given, verdict in (([1.4, 1.6, 1.6, 1.96], MACHINE_BUSY), ([1.5, 1.96, 2.0, 1.9], PASS)):
         for bound, wanted in ((1.8, verdict), (1.95, FAIL if verdict == PASS else verdict)):
-            rounds = itertools.cycle(given)
+            rounds = iter(given)
             monkeypatch.setattr(harness, "_scaling", lambda threads, n=rounds: next(n))
             harness.GATES.clear()
-            result = harness.measure(
-                made(turns[:3], at_least=bound, cpus=2, scales=1.95), None, tries=1
-            )
+            gate = made([(1.0, 1.9)] * 2, at_least=bound, cpus=2, scales=1.9)
+            result = harness.measure(gate, None)
             assert (result.verdict, result.facts()["scaling"]) == (wanted, given)
+            assert result.tries == 1
 
 
 def test_threads_that_decode_side_by_side_are_counted():
