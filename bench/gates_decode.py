@@ -62,8 +62,8 @@ def pipeline(room, level):
     need_libjpeg()
     path = room.dts(level)
     with (
-        contextlib.closing(measure.turns(path, room.count, chain=IMAGENET)) as ours,
-        contextlib.closing(measure.turns(path, room.count, chain=IMAGENET)) as theirs,
+        contextlib.closing(measure.turns(path, room.count // 4, chain=IMAGENET)) as ours,
+        contextlib.closing(measure.turns(path, room.count // 4, chain=IMAGENET)) as theirs,
     ):
         while True:
             with own_entropy(True):

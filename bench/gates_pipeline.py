@@ -2,7 +2,7 @@
 
 import contextlib
 
-from harness import gate
+from harness import gate, scaling
 from roi_layout import compared
 from room import EVALUATION, IMAGENET, cpu_timed, endless, timed
 
@@ -51,7 +51,7 @@ def two_threads(room, level):
         endless(room.setup(room.dts(level), workers=1)) as one,
     ):
         while True:
-            yield timed(two) / room.count, timed(one) / room.count
+            yield timed(two) / room.count, timed(one) / room.count, scaling(2)
 
 
 @gate("64 threads", against="one thread a CPU", at_most=1.05, cpus=2, level=3)

@@ -119,9 +119,10 @@ def gate(
         CPUs that the figure needs at once: if others leave fewer, the machine is busy. 0: it does
         not matter, since CPU time is compared, or the median of very short calls.
     scales : float
-        How many times the work of one thread a machine with `cpus` free CPUs has to do in as many
-        threads of plain decoding, or it is busy: virtual CPUs may be halves of one. 0: it does
-        not matter.
+        How many times the work of one thread or process the machine has to do in `cpus` of them,
+        where nothing but the machine keeps them from it, or it is busy: virtual CPUs may be halves
+        of one. The gate then yields what the machine did as a third number; `scaling` measures
+        it. 0: it does not matter.
     **settings
         Go to the function.
     """
@@ -172,8 +173,8 @@ class Result:
     others : float
         CPUs that were taken by others meanwhile, the host of a virtual machine included.
     scaling : list of float
-        What as many threads of plain decoding as the gate needs CPUs did of one thread's work,
-        before and after each round; none where it does not matter.
+        How many times the work of one CPU the machine did with as many as the gate needs, one
+        entry a round; none where it does not matter.
     tries : int
         Measurements made; all but the last on a busy machine.
     reason : str
@@ -215,7 +216,7 @@ class Result:
 
     @property
     def halves(self) -> bool:
-        """Whether the CPUs together did less than the gate needs, in plain decoding."""
+        """Whether the CPUs together can do less than the gate needs."""
         return bool(self.scaling) and statistics.median(self.scaling) < self.gate.scales
 
     @property
@@ -292,14 +293,13 @@ def _measure(wanted: Gate, room: Any) -> Result:
         begin, load = time.monotonic(), Load()
         for done in itertools.count():
             gauge = _gauge() if wanted.limit is not None else 0.0
-            if wanted.scales:
-                result.scaling.append(_scaling(wanted.cpus))
             try:
                 turn = next(turns)
             except StopIteration:
                 raise RuntimeError(f"gate {wanted.name!r} ended after {done} rounds") from None
             if wanted.scales:
-                result.scaling.append(_scaling(wanted.cpus))
+                *turn, given = turn
+                result.scaling.append(given)
             figure, baseline = (turn, wanted.limit) if wanted.limit is not None else turn
             result.figures.append(figure)
             result.baselines.append(baseline)
@@ -324,8 +324,8 @@ def _gauge() -> float:
     return time.perf_counter() - begin
 
 
-def _scaling(threads: int) -> float:
-    """How many times the work of one thread so many do in the same time, decoding a picture."""
+def scaling(threads: int) -> float:
+    """Return how many times the work of one thread so many do, decoding a picture plainly."""
     noise = np.random.default_rng(0).integers(0, 255, (32, 32, 3), dtype=np.uint8)
     picture = simplejpeg.encode_jpeg(np.repeat(np.repeat(noise, 12, 0), 12, 1))
 

@@ -110,20 +110,29 @@ def test_a_gate_that_needs_two_cpus_is_busy_when_others_take_one(monkeypatch):
     assert found(turns, at_least=1.8, cpus=2).verdict == MACHINE_BUSY
 
 
-def test_a_machine_whose_cpus_are_halves_says_nothing_of_scaling(monkeypatch):
-    for given, verdict in (([1.4, 1.6, 1.6, 1.96], MACHINE_BUSY), ([1.5, 1.96, 2.0, 1.9], PASS)):
-        for bound, wanted in ((1.8, verdict), (1.95, FAIL if verdict == PASS else verdict)):
-            rounds = iter(given)
-            monkeypatch.setattr(harness, "_scaling", lambda threads, n=rounds: next(n))
-            harness.GATES.clear()
-            gate = made([(1.0, 1.9)] * 2, at_least=bound, cpus=2, scales=1.9)
-            result = harness.measure(gate, None)
-            assert (result.verdict, result.facts()["scaling"]) == (wanted, given)
-            assert result.tries == 1
+@pytest.mark.parametrize(
+    ("given", "bound", "verdict"),
+    [
+        ([1.4, 1.6, 1.96], 1.8, MACHINE_BUSY),
+        ([1.4, 1.6, 1.96], 1.95, MACHINE_BUSY),
+        ([1.5, 1.96, 1.9], 1.8, PASS),
+        ([1.5, 1.96, 1.9], 1.95, FAIL),
+    ],
+)
+def test_a_machine_whose_cpus_are_halves_says_nothing_of_scaling(given, bound, verdict):
+    @harness.gate("stage", against="x", at_least=bound, cpus=2, scales=1.9, rounds=3)
+    def run(room):
+        yield 1.0, 1.0, 1.0
+        for scaling in given:
+            yield 1.0, 1.9, scaling
+
+    result = harness.measure(harness.GATES[-1], None)
+    assert (result.verdict, result.facts()["scaling"]) == (verdict, given)
+    assert result.tries == 1
 
 
 def test_threads_that_decode_side_by_side_are_counted():
-    assert 0 < harness._scaling(2) < 4
+    assert 0 < harness.scaling(2) < 4
 
 
 def test_what_cannot_be_measured_here_is_told():
