@@ -18,7 +18,11 @@ T = TypeVar("T")
 
 
 def in_order(
-    executor: Executor, run: Callable[..., T], tasks: Iterable[tuple[Any, ...]], ahead: int
+    executor: Executor,
+    run: Callable[..., T],
+    tasks: Iterable[tuple[Any, ...]],
+    ahead: int,
+    cancel: bool = True,
 ) -> Iterator[T]:
     """Yield ``run(*task)`` for each task, in their order.
 
@@ -29,6 +33,9 @@ def in_order(
     tasks : iterable of tuple
     ahead : int
         Tasks that are handed out and not yet taken, at most.
+    cancel : bool
+        Cancel what is left in the end. Not for `processes`, which ends with its tasks: until
+        Python 3.12 a pool whose processes die stumbles over tasks that were cancelled.
     """
     waiting: deque[Future[T]] = deque()
     try:
@@ -40,7 +47,7 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     finally:
-        for future in waiting:
+        for future in waiting if cancel else ():
             future.cancel()
 
 

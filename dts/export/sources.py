@@ -248,6 +248,7 @@ def _encoded(
         for start in range(0, len(order), ENCODED_AT_ONCE)
     )
     with contextlib.ExitStack() as stack:
+        others = executor is not None
         if executor is None and jobs > 1:
             try:
                 executor = stack.enter_context(processes(jobs))
@@ -261,7 +262,8 @@ def _encoded(
                 yield from encode_files(places, level, roi)
             return
         try:
-            for results in in_order(executor, encode_files, tasks, 4 * max(jobs, allowed_cpus())):
+            ahead = 4 * max(jobs, allowed_cpus())
+            for results in in_order(executor, encode_files, tasks, ahead, cancel=others):
                 yield from results
         except BrokenProcessPool:
             raise ExportError(
