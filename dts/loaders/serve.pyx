@@ -260,27 +260,25 @@ cdef int core_sample_at(void *self, int worker, int64_t position, dts_sample *ou
             return status
 
 
-cdef void core_finish(void *self, int worker) noexcept nogil:
-    cdef reader_core *core = <reader_core *>self
-    cdef worker_state *me = &core.workers[worker]
+cdef void step_aside(reader_core *core, int worker, int64_t window) noexcept nogil:
+    """Let no window wait for a worker: it is behind all of them, or RESTING."""
     if worker < 0 or worker >= core.n_workers or not core.half:
         return
     dts_mutex_lock(&core.feed.lock)
     if not core.feed.stop:
-        me.window = core.plan.n_windows
-        me.low = me.high = core.plan.n_samples
-        raise_floor(core, True)
+        core.workers[worker].window = window
+        core.workers[worker].low = core.workers[worker].high = core.plan.n_samples
+        raise_floor(core, window != RESTING)
     dts_mutex_unlock(&core.feed.lock)
+
+
+cdef void core_finish(void *self, int worker) noexcept nogil:
+    cdef reader_core *core = <reader_core *>self
+    step_aside(core, worker, core.plan.n_windows)
 
 
 cdef void core_rest(void *self, int worker) noexcept nogil:
-    cdef reader_core *core = <reader_core *>self
-    if worker < 0 or worker >= core.n_workers or not core.half:
-        return
-    dts_mutex_lock(&core.feed.lock)
-    core.workers[worker].window = RESTING
-    raise_floor(core, False)
-    dts_mutex_unlock(&core.feed.lock)
+    step_aside(<reader_core *>self, worker, RESTING)
 
 
 cdef void core_resume(void *self, int worker) noexcept nogil:

@@ -26,7 +26,6 @@ ctypedef struct dts_crew:
     dts_station *station
     int64_t workers
     int64_t mask_bytes
-    int64_t positions       # samples of this epoch
     int64_t batch_size
     int64_t process         # that the threads belong to
     uint32_t epoch

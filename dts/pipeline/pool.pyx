@@ -240,14 +240,14 @@ cdef class SplitPipeline:
             s.loader.rest(s.loader.self, k)  # until it wakes
         self.n_batches = self.n_batches_of(n)
         self.taken = 0
-        s.positions = min(n, self.n_batches * self.config.batch_size)
+        n = min(n, self.n_batches * self.config.batch_size)
         s.epoch = <uint32_t> (epoch & 0xFFFFFFFF)
         most = self._most_at_once()
         claim = 1
         if self.config.array_size is not None:
             claim = max(1, min(ARRAY_CLAIM, s.batch_size // most))
         self.running = True  # first: what opens has to be ended, whatever comes in between
-        self.station.begin(s.positions, self.n_batches, claim, most)
+        self.station.begin(n, self.n_batches, claim, most)
         return self.station.token
 
     cdef int64_t _most_at_once(self):
